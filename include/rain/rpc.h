@@ -1,0 +1,68 @@
+// What clients and workers of Rain share: payloads, results, errors and the parts of a request's latency.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <tl/expected.hpp>
+
+#include "base/drop_reasons.h"
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace rain {
+
+/// A request's or reply's bytes. Not owned; how long they stay valid is said where one is handed out.
+using Payload = std::span<const std::byte>;
+
+/// Largest request or reply, in bytes: one packet of a 1500-byte MTU. Larger ones end with ErrorKind::kTooLarge.
+inline constexpr std::size_t kMaxMessageBytes = 1400;
+
+/// The bytes of a string, for requests that are text.
+inline Payload as_payload(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
+/// The text of a payload.
+inline std::string to_string(Payload payload) {
+  return {reinterpret_cast<const char*>(payload.data()), payload.size()};
+}
+
+/// Where a completed request's time went, as switch and worker measured it, each with its own clock; durations only.
+/// The rest of the latency is the wire.
+struct LatencyParts {
+  Nanos in_switch{};             ///< waited in the switch's queue
+  Nanos in_worker{};             ///< waited in the worker's FIFO
+  Nanos service{};               ///< the handler ran
+  WorkerId worker{};             ///< who served it
+  std::uint16_t queue_length{};  ///< tasks that waited in the slice's queue when this one left it
+};
+
+/// A completed request. `payload` is valid until the callback returns (call() and co_await: until the next use of the client).
+struct Reply {
+  Payload payload;
+  LatencyParts parts;
+  Nanos latency{};  ///< from submission to the reply's arrival, by the client's clock
+};
+
+enum class ErrorKind : std::uint8_t {
+  kDropped,       ///< switch or worker refused it: see `reason`; it was not executed
+  kTimedOut,      ///< no outcome within the timeout; it may have been executed
+  kBackpressure,  ///< the client's admission limit is reached; nothing was sent, submit again later
+  kTooLarge,      ///< payload above kMaxMessageBytes; nothing was sent
+  kNetwork,       ///< socket error: see `detail`
+  kBadOption,     ///< an option out of range: see `detail`
+};
+
+/// Why a request did not complete, or a client or worker could not start.
+struct Error {
+  ErrorKind kind = ErrorKind::kNetwork;
+  DropReason reason = DropReason::kNone;  ///< kDropped only
+  std::string detail{};                   ///< kNetwork, kBadOption, kTooLarge: what, where, what is allowed
+
+  /// One line for people.
+  std::string message() const;
+};
+
+template <typename T>
+using Expected = tl::expected<T, Error>;
+
+}  // namespace rain

@@ -1,0 +1,70 @@
+// What goes into a data-plane program and what comes out. Freestanding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/drop_reasons.h"
+#include "base/endpoint.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "wire/message.h"
+
+namespace rain::dataplane {
+
+/// A parsed packet at the head of the pipeline. The program reads it and never changes it.
+struct PacketView {
+  wire::Message message;
+  Endpoint source;
+};
+
+/// Tells a held payload apart from all others; issued by Memory::hold().
+using HoldHandle = std::uint32_t;
+inline constexpr HoldHandle kNoHold = UINT32_MAX;
+
+/// Payloads up to this size are stored in the task entry itself (section 4 of the Rain paper).
+inline constexpr std::size_t kInlinePayloadBytes = 8;
+
+/// A task that waits in the switch: one cache line, so that a dequeue costs one miss.
+struct alignas(64) TaskEntry {
+  Nanos arrival;                 ///< when the switch buffered it
+  Endpoint client;               ///< whom the worker answers
+  RequestId request_id;
+  TaskType task_type;
+  std::uint16_t payload_bytes;
+  std::uint32_t deadline_us;
+  HoldHandle hold;               ///< kNoHold: the payload is in `inline_payload`
+  std::uint16_t packet_count;
+  wire::Layout layout;
+  wire::Policy policy;
+  bool last;
+  std::uint8_t inline_payload[kInlinePayloadBytes];
+};
+static_assert(sizeof(TaskEntry) == 64);
+
+enum class Action : std::uint8_t {
+  kForward,      ///< send the packet to `worker`
+  kBuffered,     ///< the task waits in the switch; nothing to send
+  kDispatch,     ///< send the buffered task `*task` to `worker`
+  kRecirculate,  ///< pass the same packet once more
+  kReplyDrop,    ///< answer the sender with DROP(reason)
+  kReplySync,    ///< answer the sender with SYNC_ACK(sync)
+  kConsume,      ///< the packet did its work; nothing to send
+  kIgnore,       ///< drop without an answer, count `reason`
+};
+
+/// What the rim must do with the packet. Fields beyond `action` are meaningful where the comments say so.
+struct Verdict {
+  Action action = Action::kIgnore;
+  DropReason reason = DropReason::kNone;   ///< kReplyDrop, kIgnore
+  SliceId slice{};                         ///< all but kIgnore, kReplySync
+  WorkerId worker{};                       ///< kForward, kDispatch
+  Level level = kNoLevel;                  ///< kForward, kDispatch: the consumed token; kNoLevel: none
+  Generation generation{};                 ///< kForward, kDispatch
+  std::uint16_t queue_length = 0;          ///< tasks waiting in the slice after this pass, saturating
+  Nanos queue_delay{};                     ///< kDispatch: how long the task waited
+  const TaskEntry* task = nullptr;         ///< kDispatch: valid until the next pass; its hold is the rim's to release
+  wire::SyncAckFields sync{};              ///< kReplySync, boot id left to the rim
+};
+
+}  // namespace rain::dataplane

@@ -1,0 +1,36 @@
+// Match tables: what the control plane tells a program. Read by packets, written only between packets. Freestanding.
+#pragma once
+
+#include <cstdint>
+
+#include "base/endpoint.h"
+#include "base/ids.h"
+
+namespace rain::dataplane {
+
+/// Worker table: worker id -> this.
+struct WorkerEntry {
+  bool present = false;
+  bool bare_feedback = false;   ///< an R2P2 server: its FEEDBACK without extension is a token of level 0
+  SliceId slice{};
+  Epoch epoch{};                ///< tokens of another epoch are dead
+  std::uint32_t token_key = 0;  ///< tokens with another key are refused
+  Endpoint address{};           ///< where dispatches go, and the only source its tokens may have
+};
+
+/// Slice table: slice id -> this.
+struct SliceEntry {
+  bool present = false;
+  std::uint32_t queue_capacity = 0;  ///< tasks that may wait, 1..ring size of the memory
+  std::uint32_t spill = 0;           ///< program `rain`: waiting tasks from which busy workers take some
+  std::uint16_t drain = 0;           ///< program `rain`: every drain-th spare token serves the head; 0: never
+  std::uint16_t member_count = 0;    ///< workers of the slice, for the push programs
+};
+
+/// The largest switch this build can be configured for. Sizes of tables and registers follow the configuration.
+inline constexpr std::uint32_t kMaxSlices = 64;
+inline constexpr std::uint32_t kMaxWorkers = 1024;
+inline constexpr std::uint32_t kMaxQueueCapacity = 1u << 20;
+inline constexpr std::uint32_t kDefaultQueueCapacity = 128 * 1024;  ///< the paper's prototype (section 4)
+
+}  // namespace rain::dataplane
