@@ -27,13 +27,13 @@ inline constexpr std::size_t kInlinePayloadBytes = 8;
 
 /// A task that waits in the switch: one cache line, so that a dequeue costs one miss.
 struct alignas(64) TaskEntry {
-  Nanos arrival;                 ///< when the switch buffered it
-  Endpoint client;               ///< whom the worker answers
+  Nanos arrival;    ///< when the switch buffered it
+  Endpoint client;  ///< whom the worker answers
   RequestId request_id;
   TaskType task_type;
   std::uint16_t payload_bytes;
   std::uint32_t deadline_us;
-  HoldHandle hold;               ///< kNoHold: the payload is in `inline_payload`
+  HoldHandle hold;  ///< kNoHold: the payload is in `inline_payload`
   std::uint16_t packet_count;
   wire::Layout layout;
   wire::Policy policy;
@@ -56,15 +56,16 @@ enum class Action : std::uint8_t {
 /// What the rim must do with the packet. Fields beyond `action` are meaningful where the comments say so.
 struct Verdict {
   Action action = Action::kIgnore;
-  DropReason reason = DropReason::kNone;   ///< kReplyDrop, kIgnore
-  SliceId slice{};                         ///< all but kIgnore, kReplySync
-  WorkerId worker{};                       ///< kForward, kDispatch
-  Level level = kNoLevel;                  ///< kForward, kDispatch: the consumed token; kNoLevel: none
-  Generation generation{};                 ///< kForward, kDispatch
-  std::uint16_t queue_length = 0;          ///< tasks waiting in the slice after this pass, saturating
-  Nanos queue_delay{};                     ///< kDispatch: how long the task waited
-  const TaskEntry* task = nullptr;         ///< kDispatch: valid until the next pass; its hold is the rim's to release
-  wire::SyncAckFields sync{};              ///< kReplySync, boot id left to the rim
+  DropReason reason = DropReason::kNone;  ///< kReplyDrop, kIgnore
+  SliceId slice{};                        ///< all but kIgnore, kReplySync
+  WorkerId worker{};                      ///< kForward, kDispatch
+  Level level = kNoLevel;                 ///< kForward, kDispatch: the consumed token; kNoLevel: none
+  Generation generation{};                ///< kForward, kDispatch
+  std::uint16_t queue_length = 0;         ///< tasks waiting in the slice after this pass, saturating
+  Nanos queue_delay{};                    ///< kDispatch: how long the task waited
+  const TaskEntry* task =
+      nullptr;                 ///< kDispatch: valid until the next pass; its hold is the rim's to release
+  wire::SyncAckFields sync{};  ///< kReplySync, boot id left to the rim
 };
 
 }  // namespace rain::dataplane

@@ -1,9 +1,10 @@
 // Registers and the pass rule. Freestanding.
 //
-// A switch pipeline is feed-forward: a register array lives in one stage, a packet goes through the stages once, in
-// order, and may do one read-modify-write on one cell of each array (section 2.3.1 of the Rain paper). Programs are
-// written against that rule. RAIN_PASS_RULE=1 (debug builds and tests) stops the process at the first access that a
-// pipeline could not do; release builds compile the check away, so that a Pass is an empty object.
+// A switch pipeline is feed-forward: a register array lives in one stage, a packet goes through the stages
+// once, in order, and may do one read-modify-write on one cell of each array (section 2.3.1 of the Rain
+// paper). Programs are written against that rule. RAIN_PASS_RULE=1 (debug builds and tests) stops the process
+// at the first access that a pipeline could not do; release builds compile the check away, so that a Pass is
+// an empty object.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,9 @@ enum class Extent : std::uint8_t {
 /// A register array as the compiler and `rain budget` see it.
 struct RegisterSpec {
   const char* name;
-  std::uint8_t id;           ///< index into the program's register list
+  std::uint8_t id;  ///< index into the program's register list
   std::uint8_t first_stage;
-  std::uint8_t stages;       ///< > 1: the cell is striped over that many stages, an equal share in each
+  std::uint8_t stages;  ///< > 1: the cell is striped over that many stages, an equal share in each
   Extent extent;
   std::uint16_t cell_bits;   ///< on the switch; the software cell may be padded
   std::uint16_t cell_bytes;  ///< in software
@@ -52,13 +53,15 @@ class Pass {
 #endif
 };
 
-/// A register array of `Cell`, named by its spec. `Spec` is a type with `static constexpr RegisterSpec value`.
+/// A register array of `Cell`, named by its spec. `Spec` is a type with `static constexpr RegisterSpec
+/// value`.
 template <typename CellType, typename Spec>
 struct Register {
   using Cell = CellType;
   static constexpr RegisterSpec spec = Spec::value;
 
-  /// The one access of a pass. `index` must be in range: it is derived from tables that were validated on update.
+  /// The one access of a pass. `index` must be in range: it is derived from tables that were validated on
+  /// update.
   template <typename Memory>
   static Cell& at(Pass& pass, Memory& memory, std::uint32_t index) {
     pass.touch(spec);

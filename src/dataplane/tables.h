@@ -1,4 +1,5 @@
-// Match tables: what the control plane tells a program. Read by packets, written only between packets. Freestanding.
+// Match tables: what the control plane tells a program. Read by packets, written only between packets.
+// Freestanding.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,6 @@ namespace rain::dataplane {
 /// Worker table: worker id -> this.
 struct WorkerEntry {
   bool present = false;
-  bool bare_feedback = false;   ///< an R2P2 server: its FEEDBACK without extension is a token of level 0
   SliceId slice{};
   Epoch epoch{};                ///< tokens of another epoch are dead
   std::uint32_t token_key = 0;  ///< tokens with another key are refused
@@ -27,7 +27,8 @@ struct SliceEntry {
   std::uint16_t member_count = 0;    ///< workers of the slice, for the push programs
 };
 
-/// The largest switch this build can be configured for. Sizes of tables and registers follow the configuration.
+/// The largest switch this build can be configured for. Sizes of tables and registers follow the
+/// configuration.
 inline constexpr std::uint32_t kMaxSlices = 64;
 inline constexpr std::uint32_t kMaxWorkers = 1024;
 inline constexpr std::uint32_t kMaxQueueCapacity = 1u << 20;

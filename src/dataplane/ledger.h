@@ -1,0 +1,85 @@
+// The switch's half of the token ledger: which tokens it has seen, which it has spent. Freestanding.
+//
+// The paper's token is lost for ever when a packet is. Ours is numbered per (worker, level): a repeated one
+// is recognised, a lost one can be asked after (SYNC) and issued again, and so no fault costs capacity.
+// `seen` sits in the first stage, before anything is changed; `consumed` in a late one, where it is known
+// whose token was spent.
+#pragma once
+
+#include <cstdint>
+
+#include "dataplane/memory.h"
+#include "dataplane/packet.h"
+#include "dataplane/pass.h"
+#include "dataplane/token_fifo.h"
+
+namespace rain::dataplane {
+
+template <std::uint8_t kId, std::uint8_t kSeenStage, std::uint8_t kConsumedStage>
+struct Ledger {
+  struct SeenSpec {
+    static constexpr RegisterSpec value{"token_seen",          kId, kSeenStage, 1,
+                                        Extent::kWorkerLevels, 32,  4,          false};
+  };
+  struct ConsumedSpec {
+    static constexpr RegisterSpec value{
+        "token_consumed", kId + 1, kConsumedStage, 1, Extent::kWorkerLevels, 32, 4, false};
+  };
+  using Seen = Register<Generation, SeenSpec>;
+  using Consumed = Register<Generation, ConsumedSpec>;
+
+  static constexpr std::uint8_t kRegisterCount = 2;
+
+  /// Remembers the token; false when it, or a newer one of its worker and level, was seen before.
+  template <typename M>
+  static bool see(Pass& pass, M& memory, const wire::TokenFields& token) {
+    Generation& seen = Seen::at(pass, memory, index(token.worker, token.level));
+    if (!token.generation.newer_than(seen)) return false;
+    seen = token.generation;
+    return true;
+  }
+
+  template <typename M>
+  static void consume(Pass& pass, M& memory, const TokenCell& token) {
+    Consumed::at(pass, memory, index(token.worker, token.level)) = token.generation;
+  }
+
+  /// The answer to SYNC.
+  template <typename M>
+  static wire::SyncAckFields report(Pass& pass, M& memory, const wire::TokenFields& asked,
+                                    const WorkerEntry& worker) {
+    const std::uint32_t at = index(asked.worker, asked.level);
+    wire::SyncAckFields answer;
+    answer.worker = asked.worker;
+    answer.level = asked.level;
+    answer.epoch = worker.epoch;
+    answer.seen = Seen::at(pass, memory, at);
+    answer.consumed = Consumed::at(pass, memory, at);
+    return answer;
+  }
+
+ private:
+  static std::uint32_t index(WorkerId worker, Level level) {
+    return std::uint32_t{worker.value} * kMaxQuota + level.value;
+  }
+};
+
+/// A filed token is alive while its worker is in the same slice and in the same epoch.
+template <typename M>
+bool token_alive(M& memory, SliceId slice, const TokenCell& token) {
+  const WorkerEntry* worker = memory.worker(token.worker);
+  return worker != nullptr && worker->slice == slice && worker->epoch == token.epoch;
+}
+
+/// Checks that need no register: is this FEEDBACK or SYNC from the worker it names, in its present life?
+template <typename M>
+DropReason check_sender(M& memory, const PacketView& packet, const WorkerEntry*& worker) {
+  const wire::TokenFields& token = packet.message.token;
+  worker = memory.worker(token.worker);
+  if (worker == nullptr) return DropReason::kUnknownWorker;
+  if (packet.source != worker->address) return DropReason::kAddressMismatch;
+  if (token.token_key != worker->token_key) return DropReason::kBadTokenKey;
+  return DropReason::kNone;
+}
+
+}  // namespace rain::dataplane

@@ -1,0 +1,88 @@
+// What all programs share: the match tables at the head of the pipeline and the verdicts at its end.
+// Freestanding.
+//
+// A program is a class template over Memory with
+//   explicit Program(M& memory);
+//   Verdict pass(const PacketView& packet, Nanos now);
+//   static constexpr std::array<RegisterSpec, N> kRegisters;
+//   void forget_dead_tokens(SliceId slice);   // control plane, after a worker of the slice got a new epoch
+// The pass rule (pass.h) holds in all of them. A trivial program (round_robin.h) stands beside the real ones.
+#pragma once
+
+#include <cstdint>
+
+#include "dataplane/ledger.h"
+#include "dataplane/memory.h"
+#include "dataplane/packet.h"
+#include "dataplane/tables.h"
+#include "dataplane/token_fifo.h"
+
+namespace rain::dataplane {
+
+inline Verdict ignore(DropReason reason) { return {.action = Action::kIgnore, .reason = reason}; }
+
+inline Verdict reply_drop(SliceId slice, DropReason reason) {
+  return {.action = Action::kReplyDrop, .reason = reason, .slice = slice};
+}
+
+/// The packet itself goes to the worker whose token was consumed.
+inline Verdict forward(SliceId slice, const TokenCell& token) {
+  return {.action = Action::kForward,
+          .slice = slice,
+          .worker = token.worker,
+          .level = token.level,
+          .generation = token.generation};
+}
+
+/// The buffered `task` goes to the worker whose token just arrived.
+inline Verdict dispatch(SliceId slice, const wire::TokenFields& token, const TaskEntry& task, Nanos now) {
+  return {.action = Action::kDispatch,
+          .slice = slice,
+          .worker = token.worker,
+          .level = token.level,
+          .generation = token.generation,
+          .queue_delay = now - task.arrival,
+          .task = &task};
+}
+
+constexpr std::uint16_t saturate_to_u16(std::uint32_t count) {
+  return count > UINT16_MAX ? UINT16_MAX : static_cast<std::uint16_t>(count);
+}
+
+/// Match tables for a task: type -> slice id -> slice. `slice` is null when the result is not kNone.
+template <typename M>
+DropReason match_task(M& memory, const wire::Message& message, SliceId& id, const SliceEntry*& slice) {
+  slice = nullptr;
+  if (!message.first) return DropReason::kUnexpectedMessage;  // REQn goes straight to the worker
+  const SliceId* found = memory.slice_of(message.request.task_type);
+  if (found == nullptr) return DropReason::kUnknownTaskType;
+  id = *found;
+  slice = memory.slice(id);
+  if (slice == nullptr) return DropReason::kUnknownTaskType;
+  if (message.policy != wire::Policy::kUnrestricted) {
+    slice = nullptr;
+    return DropReason::kPolicyUnsupported;
+  }
+  return DropReason::kNone;
+}
+
+/// A task that no table serves: its sender hears why, unless it is not a task at all.
+inline Verdict refuse_task(SliceId slice, DropReason reason) {
+  return reason == DropReason::kUnexpectedMessage ? ignore(reason) : reply_drop(slice, reason);
+}
+
+/// Match tables for FEEDBACK and SYNC: worker id -> worker; its sender, key and, for tokens, level and epoch.
+template <typename M>
+DropReason match_token(M& memory, const PacketView& packet, unsigned levels, const WorkerEntry*& worker) {
+  if (!packet.message.has_extension) return DropReason::kTruncatedExtension;
+  const DropReason reason = check_sender(memory, packet, worker);
+  if (reason != DropReason::kNone) return reason;
+  const wire::TokenFields& token = packet.message.token;
+  if (token.level.value >= levels) return DropReason::kBadLevel;
+  if (packet.message.type == wire::MessageType::kFeedback && token.epoch != worker->epoch)
+    return DropReason::kStaleEpoch;
+  if (memory.slice(worker->slice) == nullptr) return DropReason::kUnknownWorker;
+  return DropReason::kNone;
+}
+
+}  // namespace rain::dataplane

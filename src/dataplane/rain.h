@@ -1,0 +1,255 @@
+// Program `rain`: levelled tokens with a spill threshold. Freestanding.
+//
+// The paper's bidirectional queue keeps one FIFO of tokens, so it hands a task to a busy worker while an idle
+// one stands further back, and its users choose between quota 1, which idles for a token round trip between
+// tasks, and a larger one, which blocks short tasks behind long ones. Here a token says how many tasks its
+// worker still holds (its level): the switch takes the lowest level that has one, FIFO among equals, which is
+// exact JBSQ(n). And a task is bound to a busy worker only while at least `spill` others already wait; below
+// that it waits here for the next idle worker.
+//
+// One register pair per slice, the gate, decides everything in one access:
+//   balance = tokens of idle workers - waiting tasks   (the two never coexist)
+//   spare   = tokens of busy workers
+//   task         if balance > -spill or spare == 0: balance -= 1, and
+//                   it was > 0: take an idle token;  it was > -capacity: wait;  else: full, unchanged
+//                else: spare -= 1, take a spare token, lowest level first
+//   idle token   balance += 1; it was < 0: serve the head, else file
+//   spare token  balance < -spill: balance += 1, serve the head;  else: spare += 1, file
+//                every `drain`-th spare token reads spill as 0, so that a few waiting tasks cannot starve
+//                while no worker ever becomes idle
+//
+// Rejected: scanning the levels first and deciding afterwards (two accesses of the counts); a count per level
+// in the gate (more than one stateful unit can hold). Tolerated: the gate counts tokens whose worker has left
+// meanwhile. A task that takes one passes once more, the program's only recirculation, and the count has gone
+// down by the dead one.
+//
+// Stages: 0 token_seen; 1 drain; 2 gate; 3 task head and tail, rings of levels 0 and 1; then one stage for
+// the ring of each further level, every ring's cells in the stage after it; token_consumed two stages after
+// the last cells. Task entries lie in stages 4..11 beside them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "dataplane/ledger.h"
+#include "dataplane/program.h"
+#include "dataplane/task_queue.h"
+#include "dataplane/token_fifo.h"
+
+namespace rain::dataplane {
+
+/// The gate's state for one slice.
+struct Gate {
+  std::int32_t balance = 0;
+  std::uint32_t spare = 0;
+};
+
+/// `kLevels`: the largest quota of a worker, 1..kMaxQuota.
+template <typename M, unsigned kLevels>
+class RainProgram {
+  static_assert(Memory<M>);
+  static_assert(kLevels >= 1 && kLevels <= kMaxQuota);
+
+  static constexpr std::uint8_t kSeenStage = 0, kDrainStage = 1, kGateStage = 2, kQueueStage = 3;
+  /// Level 0 and level 1 exclude each other (the gate chose), so they share a stage; each further level needs
+  /// the outcome of the one before.
+  static constexpr std::uint8_t ring_stage(unsigned level) {
+    return static_cast<std::uint8_t>(level == 0 ? kQueueStage : kQueueStage + level - 1);
+  }
+  /// After the last token cell, with a stage between for the worker table that says whether the token is
+  /// alive.
+  static constexpr std::uint8_t kConsumedStage = ring_stage(kLevels - 1) + 3;
+
+  struct DrainSpec {
+    static constexpr RegisterSpec value{"drain", 0, kDrainStage, 1, Extent::kSlices, 16, 2, false};
+  };
+  struct GateSpec {
+    static constexpr RegisterSpec value{"gate", 1, kGateStage, 1, Extent::kSlices, 64, sizeof(Gate), false};
+  };
+  using DrainCount = Register<std::uint16_t, DrainSpec>;
+  using GateState = Register<Gate, GateSpec>;
+  using Tasks = TaskQueue<2, kQueueStage>;
+  using Tokens = Ledger<5, kSeenStage, kConsumedStage>;
+  template <unsigned kLevel>
+  using Fifo = TokenFifo<7 + 2 * kLevel, ring_stage(kLevel)>;
+
+ public:
+  static constexpr unsigned kQuota = kLevels;
+  static constexpr std::size_t kRegisterCount = 7 + 2 * kLevels;
+  static constexpr std::array<RegisterSpec, kRegisterCount> kRegisters = [] {
+    std::array<RegisterSpec, kRegisterCount> list{
+        DrainSpec::value,        GateSpec::value,         Tasks::HeadSpec::value,     Tasks::TailSpec::value,
+        Tasks::EntrySpec::value, Tokens::SeenSpec::value, Tokens::ConsumedSpec::value};
+    [&]<unsigned... kLevel>(std::integer_sequence<unsigned, kLevel...>) {
+      ((list[7 + 2 * kLevel] = Fifo<kLevel>::RingSpec::value,
+        list[8 + 2 * kLevel] = Fifo<kLevel>::CellSpec::value),
+       ...);
+    }
+    (std::make_integer_sequence<unsigned, kLevels>{});
+    return list;
+  }();
+
+  explicit RainProgram(M& memory) : memory_(memory) {}
+
+  Verdict pass(const PacketView& packet, Nanos now) {
+    switch (packet.message.type) {
+      case wire::MessageType::kRequest:
+        return task(packet, now);
+      case wire::MessageType::kFeedback:
+        return token(packet, now);
+      case wire::MessageType::kSync:
+        return sync(packet);
+      default:
+        return ignore(DropReason::kUnexpectedMessage);
+    }
+  }
+
+  /// Control plane, between packets: takes the tokens that died with an epoch out of the slice's FIFOs and
+  /// its gate.
+  void forget_dead_tokens(SliceId slice) {
+    const auto dead = [&](const TokenCell& cell) { return !token_alive(memory_, slice, cell); };
+    Gate& gate = *memory_.template cell<Gate>(GateSpec::value.id, slice.value);
+    gate.balance -= static_cast<std::int32_t>(Fifo<0>::remove_if(memory_, slice, dead));
+    [&]<unsigned... kLevel>(std::integer_sequence<unsigned, kLevel...>) {
+      ((gate.spare -= Fifo<kLevel + 1>::remove_if(memory_, slice, dead)), ...);
+    }
+    (std::make_integer_sequence<unsigned, kLevels - 1>{});
+  }
+
+  /// The gate as it stands, for counters and tests.
+  const Gate& gate(SliceId slice) { return *memory_.template cell<Gate>(GateSpec::value.id, slice.value); }
+
+ private:
+  enum class Choice : std::uint8_t { kIdleToken, kSpareToken, kWait, kFull };
+
+  Verdict task(const PacketView& packet, Nanos now) {
+    SliceId id{};
+    const SliceEntry* slice = nullptr;
+    const DropReason reason = match_task(memory_, packet.message, id, slice);
+    if (reason != DropReason::kNone) return refuse_task(id, reason);
+
+    Pass pass;
+    const bool can_wait = packet.message.payload.size() <= kInlinePayloadBytes || memory_.free_holds() > 0;
+    Gate& gate = GateState::at(pass, memory_, id.value);
+    const Choice choice = can_wait ? admit(gate, *slice) : admit_unbuffered(gate);
+    Verdict verdict;
+    if (choice == Choice::kWait) {
+      Tasks::push(pass, memory_, id, packet, now);
+      verdict = {.action = Action::kBuffered, .slice = id};
+    } else if (choice == Choice::kFull) {
+      verdict = reply_drop(id, can_wait ? DropReason::kQueueFull : DropReason::kPayloadStoreFull);
+    } else {
+      verdict = spend(pass, id, choice);
+    }
+    verdict.queue_length = waiting(gate);
+    return verdict;
+  }
+
+  static Choice admit(Gate& gate, const SliceEntry& slice) {
+    if (gate.spare > 0 && gate.balance <= -static_cast<std::int32_t>(slice.spill)) {
+      --gate.spare;
+      return Choice::kSpareToken;
+    }
+    if (gate.balance <= -static_cast<std::int32_t>(slice.queue_capacity)) return Choice::kFull;
+    return gate.balance-- > 0 ? Choice::kIdleToken : Choice::kWait;
+  }
+
+  /// A payload that cannot be held: it is forwarded at once or not at all, and never overtakes a task that
+  /// waits.
+  static Choice admit_unbuffered(Gate& gate) {
+    if (gate.balance > 0) return --gate.balance, Choice::kIdleToken;
+    if (gate.balance == 0 && gate.spare > 0) return --gate.spare, Choice::kSpareToken;
+    return Choice::kFull;
+  }
+
+  /// Takes the token that the gate promised and gives the packet to its worker.
+  Verdict spend(Pass& pass, SliceId id, Choice choice) {
+    TokenCell token{};
+    const bool found = choice == Choice::kIdleToken ? Fifo<0>::pop(pass, memory_, id, token)
+                                                    : pop_lowest_spare<1>(pass, id, token);
+    if (!found || !token_alive(memory_, id, token)) {
+      return {.action = Action::kRecirculate, .reason = DropReason::kStaleToken, .slice = id};
+    }
+    Tokens::consume(pass, memory_, token);
+    return forward(id, token);
+  }
+
+  template <unsigned kLevel>
+  bool pop_lowest_spare(Pass& pass, SliceId id, TokenCell& token) {
+    if constexpr (kLevel < kLevels) {
+      return Fifo<kLevel>::pop(pass, memory_, id, token) || pop_lowest_spare<kLevel + 1>(pass, id, token);
+    } else {
+      return false;
+    }
+  }
+
+  Verdict token(const PacketView& packet, Nanos now) {
+    const wire::TokenFields& token = packet.message.token;
+    const WorkerEntry* worker = nullptr;
+    const DropReason reason = match_token(memory_, packet, kLevels, worker);
+    if (reason != DropReason::kNone) return ignore(reason);
+
+    Pass pass;
+    if (!Tokens::see(pass, memory_, token)) return ignore(DropReason::kDuplicateToken);
+    const SliceId id = worker->slice;
+    const SliceEntry& slice = *memory_.slice(id);
+    std::uint32_t spill = 0;
+    if (token.level.value > 0) spill = drains(pass, id, slice) ? 0 : slice.spill;
+    Gate& gate = GateState::at(pass, memory_, id.value);
+    const bool serve = token.level.value == 0 ? accept_idle(gate) : accept_spare(gate, spill);
+    const TokenCell cell{token.worker, token.epoch, token.generation, token.level};
+    Verdict verdict{.action = Action::kConsume, .slice = id};
+    if (serve) {
+      verdict = dispatch(id, token, Tasks::pop(pass, memory_, id), now);
+      Tokens::consume(pass, memory_, cell);
+    } else if (!file<0>(pass, id, cell)) {
+      verdict = ignore(DropReason::kTokenQueueFull);
+    }
+    verdict.queue_length = waiting(gate);
+    return verdict;
+  }
+
+  static bool accept_idle(Gate& gate) { return gate.balance++ < 0; }
+
+  static bool accept_spare(Gate& gate, std::uint32_t spill) {
+    if (gate.balance < -static_cast<std::int32_t>(spill)) return ++gate.balance, true;
+    ++gate.spare;
+    return false;
+  }
+
+  /// True for every `drain`-th spare token of the slice.
+  bool drains(Pass& pass, SliceId id, const SliceEntry& slice) {
+    std::uint16_t& count = DrainCount::at(pass, memory_, id.value);
+    if (slice.drain == 0) return false;
+    count = static_cast<std::uint16_t>(count + 1 >= slice.drain ? 0 : count + 1);
+    return count == 0;
+  }
+
+  template <unsigned kLevel>
+  bool file(Pass& pass, SliceId id, const TokenCell& cell) {
+    if constexpr (kLevel < kLevels) {
+      if (cell.level.value == kLevel) return Fifo<kLevel>::push(pass, memory_, id, cell);
+      return file<kLevel + 1>(pass, id, cell);
+    } else {
+      return false;
+    }
+  }
+
+  Verdict sync(const PacketView& packet) {
+    const WorkerEntry* worker = nullptr;
+    const DropReason reason = match_token(memory_, packet, kLevels, worker);
+    if (reason != DropReason::kNone) return ignore(reason);
+    Pass pass;
+    return {.action = Action::kReplySync,
+            .sync = Tokens::report(pass, memory_, packet.message.token, *worker)};
+  }
+
+  static std::uint16_t waiting(const Gate& gate) {
+    return saturate_to_u16(gate.balance < 0 ? static_cast<std::uint32_t>(-gate.balance) : 0);
+  }
+
+  M& memory_;
+};
+
+}  // namespace rain::dataplane

@@ -1,0 +1,136 @@
+// Program `rain-paper`: the bidirectional queue as section 3.2.1 of the Rain paper describes it.
+// Freestanding.
+//
+// Per slice one signed balance: tokens > 0, waiting tasks < 0; one FIFO of tokens, one of tasks, of which one
+// is always empty. A task takes the oldest token whatever its worker is doing; a full queue is answered with
+// DROP. The paper does not say what becomes of repeated and dead tokens; here the ledger of program `rain`
+// guards it too, so that both can be compared under faults. A token's level is carried but decides nothing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "dataplane/ledger.h"
+#include "dataplane/program.h"
+#include "dataplane/task_queue.h"
+#include "dataplane/token_fifo.h"
+
+namespace rain::dataplane {
+
+template <typename M>
+class RainPaperProgram {
+  static_assert(Memory<M>);
+
+  static constexpr std::uint8_t kSeenStage = 0, kBalanceStage = 1, kQueueStage = 2, kConsumedStage = 5;
+  struct BalanceSpec {
+    static constexpr RegisterSpec value{"balance", 0, kBalanceStage, 1, Extent::kSlices, 32, 4, false};
+  };
+  using Balance = Register<std::int32_t, BalanceSpec>;
+  using Tasks = TaskQueue<1, kQueueStage>;
+  using Tokens = Ledger<4, kSeenStage, kConsumedStage>;
+  using Fifo = TokenFifo<6, kQueueStage>;
+
+ public:
+  static constexpr std::array kRegisters{
+      BalanceSpec::value,      Tasks::HeadSpec::value,      Tasks::TailSpec::value, Tasks::EntrySpec::value,
+      Tokens::SeenSpec::value, Tokens::ConsumedSpec::value, Fifo::RingSpec::value,  Fifo::CellSpec::value};
+
+  explicit RainPaperProgram(M& memory) : memory_(memory) {}
+
+  Verdict pass(const PacketView& packet, Nanos now) {
+    switch (packet.message.type) {
+      case wire::MessageType::kRequest:
+        return task(packet, now);
+      case wire::MessageType::kFeedback:
+        return token(packet, now);
+      case wire::MessageType::kSync:
+        return sync(packet);
+      default:
+        return ignore(DropReason::kUnexpectedMessage);
+    }
+  }
+
+  void forget_dead_tokens(SliceId slice) {
+    const std::uint32_t removed = Fifo::remove_if(
+        memory_, slice, [&](const TokenCell& cell) { return !token_alive(memory_, slice, cell); });
+    *memory_.template cell<std::int32_t>(BalanceSpec::value.id, slice.value) -=
+        static_cast<std::int32_t>(removed);
+  }
+
+  /// Tokens > 0, waiting tasks < 0; for counters and tests.
+  std::int32_t balance(SliceId slice) {
+    return *memory_.template cell<std::int32_t>(BalanceSpec::value.id, slice.value);
+  }
+
+ private:
+  Verdict task(const PacketView& packet, Nanos now) {
+    SliceId id{};
+    const SliceEntry* slice = nullptr;
+    const DropReason reason = match_task(memory_, packet.message, id, slice);
+    if (reason != DropReason::kNone) return refuse_task(id, reason);
+
+    Pass pass;
+    const bool can_wait = packet.message.payload.size() <= kInlinePayloadBytes || memory_.free_holds() > 0;
+    const std::int32_t floor = can_wait ? -static_cast<std::int32_t>(slice->queue_capacity) : 0;
+    std::int32_t& balance = Balance::at(pass, memory_, id.value);
+    Verdict verdict;
+    if (balance <= floor) {
+      verdict = reply_drop(id, can_wait ? DropReason::kQueueFull : DropReason::kPayloadStoreFull);
+    } else if (balance-- > 0) {
+      verdict = spend(pass, id);
+    } else {
+      Tasks::push(pass, memory_, id, packet, now);
+      verdict = {.action = Action::kBuffered, .slice = id};
+    }
+    verdict.queue_length = waiting(balance);
+    return verdict;
+  }
+
+  Verdict spend(Pass& pass, SliceId id) {
+    TokenCell token{};
+    if (!Fifo::pop(pass, memory_, id, token) || !token_alive(memory_, id, token)) {
+      return {.action = Action::kRecirculate, .reason = DropReason::kStaleToken, .slice = id};
+    }
+    Tokens::consume(pass, memory_, token);
+    return forward(id, token);
+  }
+
+  Verdict token(const PacketView& packet, Nanos now) {
+    const wire::TokenFields& token = packet.message.token;
+    const WorkerEntry* worker = nullptr;
+    const DropReason reason = match_token(memory_, packet, kMaxQuota, worker);
+    if (reason != DropReason::kNone) return ignore(reason);
+
+    Pass pass;
+    if (!Tokens::see(pass, memory_, token)) return ignore(DropReason::kDuplicateToken);
+    const SliceId id = worker->slice;
+    std::int32_t& balance = Balance::at(pass, memory_, id.value);
+    const TokenCell cell{token.worker, token.epoch, token.generation, token.level};
+    Verdict verdict{.action = Action::kConsume, .slice = id};
+    if (balance++ < 0) {
+      verdict = dispatch(id, token, Tasks::pop(pass, memory_, id), now);
+      Tokens::consume(pass, memory_, cell);
+    } else if (!Fifo::push(pass, memory_, id, cell)) {
+      verdict = ignore(DropReason::kTokenQueueFull);
+    }
+    verdict.queue_length = waiting(balance);
+    return verdict;
+  }
+
+  Verdict sync(const PacketView& packet) {
+    const WorkerEntry* worker = nullptr;
+    const DropReason reason = match_token(memory_, packet, kMaxQuota, worker);
+    if (reason != DropReason::kNone) return ignore(reason);
+    Pass pass;
+    return {.action = Action::kReplySync,
+            .sync = Tokens::report(pass, memory_, packet.message.token, *worker)};
+  }
+
+  static std::uint16_t waiting(std::int32_t balance) {
+    return saturate_to_u16(balance < 0 ? static_cast<std::uint32_t>(-balance) : 0);
+  }
+
+  M& memory_;
+};
+
+}  // namespace rain::dataplane
