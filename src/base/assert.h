@@ -1,9 +1,16 @@
 // RAIN_ASSERT: bugs stop the process, in release builds too. Operating errors are values, never asserted.
 #pragma once
 
+#ifdef __bpf__
+
+// In the kernel the verifier proves what these would check.
+#define RAIN_ASSERT(expression) static_cast<void>(sizeof(expression))
+
+#else
+
 namespace rain {
 
-#if __STDC_HOSTED__ && !defined(__bpf__)
+#if __STDC_HOSTED__
 /// Prints "file:line: assertion failed: expression" to standard error and aborts.
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line) noexcept;
 #else
@@ -14,3 +21,5 @@ namespace rain {
 
 #define RAIN_ASSERT(expression) \
   (__builtin_expect(!!(expression), 1) ? void(0) : ::rain::assertion_failed(#expression, __FILE__, __LINE__))
+
+#endif

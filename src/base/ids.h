@@ -6,7 +6,8 @@
 
 namespace rain {
 
-/// An integer that names a thing of kind `Tag`. Never arithmetic, only compared; `.value` is the wire's number.
+/// An integer that names a thing of kind `Tag`. Never arithmetic, only compared; `.value` is the wire's
+/// number.
 template <typename Tag, typename Rep>
 struct StrongId {
   using rep = Rep;
@@ -14,17 +15,21 @@ struct StrongId {
   constexpr auto operator<=>(const StrongId&) const = default;
 };
 
-using WorkerId = StrongId<struct WorkerIdTag, std::uint16_t>;    ///< a worker: one thread's FIFO; unique in a rack
-using SliceId = StrongId<struct SliceIdTag, std::uint16_t>;      ///< a slice: tasks of some types and their workers
-using TaskType = StrongId<struct TaskTypeTag, std::uint16_t>;    ///< the class of a task, chosen by the application
-using RequestId = StrongId<struct RequestIdTag, std::uint16_t>;  ///< with the client's address and port: one RPC
-using Epoch = StrongId<struct EpochTag, std::uint16_t>;          ///< a worker's life in one slice; tokens die with it
-using BootId = StrongId<struct BootIdTag, std::uint32_t>;        ///< a switch's life
+using WorkerId =
+    StrongId<struct WorkerIdTag, std::uint16_t>;  ///< a worker: one thread's FIFO; unique in a rack
+using SliceId =
+    StrongId<struct SliceIdTag, std::uint16_t>;  ///< a slice: tasks of some types and their workers
+using TaskType =
+    StrongId<struct TaskTypeTag, std::uint16_t>;  ///< the class of a task, chosen by the application
+using RequestId =
+    StrongId<struct RequestIdTag, std::uint16_t>;        ///< with the client's address and port: one RPC
+using Epoch = StrongId<struct EpochTag, std::uint16_t>;  ///< a worker's life in one slice; tokens die with it
+using BootId = StrongId<struct BootIdTag, std::uint32_t>;  ///< a switch's life
 
 /// A token's level: the number of unfinished tasks its worker held when it issued it (0: idle, else spare).
 using Level = StrongId<struct LevelTag, std::uint8_t>;
-inline constexpr Level kNoLevel{0xFF};          ///< a dispatch that consumed no token
-inline constexpr std::uint8_t kMaxQuota = 8;    ///< n_max of the paper (section 3.3); levels are 0..7
+inline constexpr Level kNoLevel{0xFF};        ///< a dispatch that consumed no token
+inline constexpr std::uint8_t kMaxQuota = 8;  ///< n_max of the paper (section 3.3); levels are 0..7
 
 /// Counts the tokens a worker has issued at one level; wraps, so it is compared by serial-number arithmetic.
 struct Generation {

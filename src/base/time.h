@@ -7,8 +7,8 @@
 namespace rain {
 
 /// A point in time or a duration, in nanoseconds. Points count from an arbitrary start that only the one who
-/// reads the clock knows (real time: the monotonic clock; simulation: zero), so points of two machines are never
-/// compared. Range: +-292 years.
+/// reads the clock knows (real time: the monotonic clock; simulation: zero), so points of two machines are
+/// never compared. Range: +-292 years.
 struct Nanos {
   std::int64_t value = 0;
 
@@ -36,8 +36,12 @@ constexpr std::uint32_t saturate_to_u32(Nanos duration) {
 
 namespace literals {
 constexpr Nanos operator""_ns(unsigned long long count) { return {static_cast<std::int64_t>(count)}; }
-constexpr Nanos operator""_us(unsigned long long count) { return microseconds(static_cast<std::int64_t>(count)); }
-constexpr Nanos operator""_ms(unsigned long long count) { return milliseconds(static_cast<std::int64_t>(count)); }
+constexpr Nanos operator""_us(unsigned long long count) {
+  return microseconds(static_cast<std::int64_t>(count));
+}
+constexpr Nanos operator""_ms(unsigned long long count) {
+  return milliseconds(static_cast<std::int64_t>(count));
+}
 constexpr Nanos operator""_s(unsigned long long count) { return seconds(static_cast<std::int64_t>(count)); }
 }  // namespace literals
 

@@ -58,7 +58,10 @@ struct TaskQueue {
     entry.last = message.last;
     if (message.payload.size() <= kInlinePayloadBytes) {
       entry.hold = kNoHold;
-      __builtin_memcpy(entry.inline_payload, message.payload.data(), message.payload.size());
+      // A bounded loop, not memcpy of a run-time size, which the kernel's verifier does not take.
+      for (std::size_t i = 0; i < kInlinePayloadBytes && i < message.payload.size(); ++i) {
+        entry.inline_payload[i] = static_cast<std::uint8_t>(message.payload[i]);
+      }
     } else {
       entry.hold = memory.hold(message.payload);
       RAIN_ASSERT(entry.hold != kNoHold);

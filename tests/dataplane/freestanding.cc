@@ -8,10 +8,59 @@
 #include "dataplane/round_robin.h"
 #include "dataplane/soft_memory.h"
 
-template class rain::dataplane::RainProgram<rain::dataplane::SoftMemory, 2>;
-template class rain::dataplane::RainProgram<rain::dataplane::SoftMemory, 4>;
-template class rain::dataplane::RainProgram<rain::dataplane::SoftMemory, 8>;
-template class rain::dataplane::RainPaperProgram<rain::dataplane::SoftMemory>;
-template class rain::dataplane::RandomProgram<rain::dataplane::SoftMemory>;
-template class rain::dataplane::RoundRobinProgram<rain::dataplane::SoftMemory>;
-template class rain::dataplane::JsqProgram<rain::dataplane::SoftMemory>;
+namespace rain::dataplane {
+
+/// What a kernel hook would offer: arrays behind pointers, and no payload store.
+struct KernelLikeMemory {
+  std::byte* cells[32];
+  MemoryShape geometry;
+  WorkerEntry* workers;
+  SliceEntry* slices;
+  SliceId* types;
+  WorkerId* members;
+
+  template <typename Cell>
+  Cell* cell(std::uint8_t id, std::uint32_t index) {
+    return reinterpret_cast<Cell*>(cells[id]) + index;
+  }
+  const MemoryShape& shape() const { return geometry; }
+  const WorkerEntry* worker(WorkerId id) const {
+    return id.value < geometry.workers ? &workers[id.value] : nullptr;
+  }
+  const SliceEntry* slice(SliceId id) const {
+    return id.value < geometry.slices ? &slices[id.value] : nullptr;
+  }
+  const SliceId* slice_of(TaskType type) const { return &types[type.value]; }
+  WorkerId member(SliceId slice, std::uint32_t index) const {
+    return members[slice.value * geometry.workers + index];
+  }
+  std::uint32_t free_holds() const { return 0; }
+  HoldHandle hold(std::span<const std::byte>) { return kNoHold; }
+};
+
+/// One pass, as a kernel hook would make it: everything inlined, results through memory.
+template <typename Program>
+[[gnu::always_inline]] inline int pass_once(KernelLikeMemory& memory, const PacketView& packet,
+                                            Verdict& verdict, long now) {
+  Program program(memory);
+  verdict = program.pass(packet, Nanos{now});
+  return static_cast<int>(verdict.action);
+}
+
+// clang-format off
+#define ENTRY(name, ...)                                                                                     \
+  extern "C" int name(KernelLikeMemory* memory, const PacketView* packet, Verdict* verdict, long now) {            \
+    return pass_once<__VA_ARGS__>(*memory, *packet, *verdict, now);                                          \
+  }
+ENTRY(pass_rain_2, RainProgram<KernelLikeMemory, 2>)
+ENTRY(pass_rain_4, RainProgram<KernelLikeMemory, 4>)
+ENTRY(pass_rain_8, RainProgram<KernelLikeMemory, 8>)
+ENTRY(pass_rain_paper, RainPaperProgram<KernelLikeMemory>)
+ENTRY(pass_random, RandomProgram<KernelLikeMemory>)
+ENTRY(pass_round_robin, RoundRobinProgram<KernelLikeMemory>)
+ENTRY(pass_jsq, JsqProgram<KernelLikeMemory>)
+// clang-format on
+
+static_assert(budget(RainProgram<KernelLikeMemory, 2>::kRegisters, MemoryShape{}).fits());
+
+}  // namespace rain::dataplane
