@@ -25,6 +25,11 @@ target_compile_options(rain_options INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
   -Wimplicit-fallthrough -fno-omit-frame-pointer -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 
+# Groups for building less than everything: what a user runs or links; what `./dev bench` and `./dev fuzz` run.
+add_custom_target(programs)
+add_custom_target(benchmarks)
+add_custom_target(fuzzers)
+
 # rain_layer(NAME [HEADERS_ONLY] [SOURCES ...] [DEPENDS layer-or-package ...])
 # One folder under src/, linked only to the layers above it in the list of ARCHITECTURE.md.
 function(rain_layer name)
@@ -42,11 +47,12 @@ function(rain_layer name)
   add_library(rain::${name} ALIAS rain_${name})
 endfunction()
 
-# rain_program(NAME SOURCES ... DEPENDS ...): an executable, built to <preset>/bin/NAME.
+# rain_program(NAME SOURCES ... DEPENDS ...): an executable that users run, built to <preset>/bin/NAME.
 function(rain_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} rain_options)
+  add_dependencies(programs ${name})
 endfunction()
 
 # rain_test(NAME SOURCES ... DEPENDS ...): one GoogleTest program per layer, its cases listed one by one to ctest.
@@ -83,6 +89,7 @@ function(rain_fuzzer name)
   else()
     return()
   endif()
+  add_dependencies(fuzzers ${target})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} rain::base rain_options)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
@@ -102,6 +109,7 @@ function(rain_bench name)
   if(NOT ARG_PLAIN)
     target_link_libraries(bench_${name} PRIVATE benchmark::benchmark)
   endif()
+  add_dependencies(benchmarks bench_${name})
   set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
   if(RAIN_TESTS)
     add_test(NAME bench__${name} COMMAND bench_${name})
