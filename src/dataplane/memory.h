@@ -31,6 +31,7 @@ concept Memory = requires(M& memory, std::uint8_t id, std::uint32_t index, std::
   { memory.slice(SliceId{}) } -> std::same_as<const SliceEntry*>;         // nullptr: not in the table
   { memory.slice_of(TaskType{}) } -> std::same_as<const SliceId*>;        // nullptr: no slice serves the type
   { memory.member(SliceId{}, index) } -> std::same_as<WorkerId>;          // index < member_count
+  { memory.slot(SliceId{}, index) } -> std::same_as<WorkerId>;            // index < slot_count
   { memory.free_holds() } -> std::same_as<std::uint32_t>;                 // payloads that hold() can still take
   { memory.hold(payload) } -> std::same_as<HoldHandle>;                   // kNoHold: none
 };

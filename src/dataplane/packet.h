@@ -12,10 +12,22 @@
 
 namespace rain::dataplane {
 
-/// A parsed packet at the head of the pipeline. The program reads it and never changes it.
+/// What a recirculated packet takes along to its next pass: bridged metadata on a switch. Each program uses
+/// what it needs.
+struct Carried {
+  std::uint32_t passes = 0;  ///< passes made so far
+  std::uint16_t group = 0;   ///< r2p2: the group of workers to check now
+  std::uint16_t start = 0;   ///< r2p2: the group at which the round began
+  std::uint8_t depth = 0;    ///< r2p2: the queue depth looked for
+  WorkerId worker{};         ///< racksched: the worker chosen in the first pass
+};
+
+/// A parsed packet at the head of the pipeline. The program reads it and never changes it; the rim hands the
+/// `carried` of a kRecirculate verdict back with the packet's next pass.
 struct PacketView {
   wire::Message message;
   Endpoint source;
+  Carried carried{};
 };
 
 /// Tells a held payload apart from all others; issued by Memory::hold().
@@ -46,7 +58,7 @@ enum class Action : std::uint8_t {
   kForward,      ///< send the packet to `worker`
   kBuffered,     ///< the task waits in the switch; nothing to send
   kDispatch,     ///< send the buffered task `*task` to `worker`
-  kRecirculate,  ///< pass the same packet once more
+  kRecirculate,  ///< pass the same packet once more, with `carried`
   kReplyDrop,    ///< answer the sender with DROP(reason)
   kReplySync,    ///< answer the sender with SYNC_ACK(sync)
   kConsume,      ///< the packet did its work; nothing to send
@@ -65,6 +77,7 @@ struct Verdict {
   Nanos queue_delay{};                    ///< kDispatch: how long the task waited
   const TaskEntry* task =
       nullptr;                 ///< kDispatch: valid until the next pass; its hold is the rim's to release
+  Carried carried{};           ///< kRecirculate
   wire::SyncAckFields sync{};  ///< kReplySync, boot id left to the rim
 };
 

@@ -13,10 +13,14 @@
 
 namespace rain::dataplane {
 
+/// Program `r2p2`: workers whose depth one pass can check, each in a stage of its own.
+inline constexpr std::uint32_t kWorkersPerGroup = 8;
+
 /// How many cells a register array has, as a function of the switch's configuration.
 enum class Extent : std::uint8_t {
   kSlices,        ///< one cell a slice
   kWorkers,       ///< one cell a worker
+  kWorkerGroups,  ///< one cell a (slice, group of kWorkersPerGroup workers)
   kWorkerLevels,  ///< one cell a (worker, level)
   kTasks,         ///< slices x task queue ring
   kTokens,        ///< slices x token FIFO ring

@@ -9,7 +9,11 @@
 #include <string_view>
 #include <utility>
 
+#include "dataplane/draconis.h"
 #include "dataplane/jsq.h"
+#include "dataplane/pallas.h"
+#include "dataplane/r2p2.h"
+#include "dataplane/racksched.h"
 #include "dataplane/rain.h"
 #include "dataplane/rain_paper.h"
 #include "dataplane/random.h"
@@ -17,16 +21,24 @@
 
 namespace rain::dataplane {
 
-// X(identifier, name, uses tokens, help)
-#define RAIN_PROGRAMS(X)                                                                                  \
-  X(kRain, "rain", true, "levelled tokens with a spill threshold: exact JBSQ(n), tasks held centrally")   \
-  X(kRainPaper, "rain-paper", true, "the Rain paper's bidirectional queue: one FIFO of tokens and tasks") \
-  X(kRandom, "random", false, "each task to a random worker at once")                                     \
-  X(kRoundRobin, "round-robin", false, "each task to the next worker at once")                            \
-  X(kJsq, "jsq", false, "each task to the worker with the fewest unfinished tasks at once")
+// X(identifier, name, uses tokens, runs on sockets, help)
+// Without tokens, workers have unbounded queues (quota 0) and report each finished task. Not on sockets yet:
+// `r2p2`, whose waiting tasks would spin in a software switch, and `draconis`, whose workers pull.
+// clang-format off
+#define RAIN_PROGRAMS(X)                                                                                         \
+  X(kRain, "rain", true, true, "levelled tokens with a spill threshold: exact JBSQ(n), tasks held centrally")   \
+  X(kRainPaper, "rain-paper", true, true, "the Rain paper's bidirectional queue: one FIFO of tokens and tasks") \
+  X(kR2p2, "r2p2", false, false, "JBSQ(n) by recirculation")                                                    \
+  X(kRacksched, "racksched", false, true, "power of two choices over reported queue lengths")                   \
+  X(kDraconis, "draconis", false, false, "tasks queue in the switch, idle workers pull")                        \
+  X(kPallas, "pallas", false, true, "weighted round robin over the workers of the task's type")                 \
+  X(kRandom, "random", false, true, "each task to a random worker at once")                                     \
+  X(kRoundRobin, "round-robin", false, true, "each task to the next worker at once")                            \
+  X(kJsq, "jsq", false, true, "each task to the worker with the fewest unfinished tasks at once")
+// clang-format on
 
 enum class ProgramId : std::uint8_t {
-#define RAIN_X(identifier, name, tokens, help) identifier,
+#define RAIN_X(identifier, name, tokens, live, help) identifier,
   RAIN_PROGRAMS(RAIN_X)
 #undef RAIN_X
 };
@@ -35,11 +47,12 @@ struct ProgramInfo {
   ProgramId id;
   std::string_view name;
   bool uses_tokens;  ///< false: workers have unbounded queues (quota 0)
+  bool on_sockets;   ///< false: simulator only
   std::string_view help;
 };
 
 inline constexpr ProgramInfo kPrograms[] = {
-#define RAIN_X(identifier, name, tokens, help) {ProgramId::identifier, name, tokens, help},
+#define RAIN_X(identifier, name, tokens, live, help) {ProgramId::identifier, name, tokens, live, help},
     RAIN_PROGRAMS(RAIN_X)
 #undef RAIN_X
 };
@@ -70,6 +83,14 @@ decltype(auto) visit_program(ProgramId id, unsigned levels, Visitor&& visit) {
       return visit(TypeTag<RainProgram<M, 8>>{});
     case ProgramId::kRainPaper:
       return visit(TypeTag<RainPaperProgram<M>>{});
+    case ProgramId::kR2p2:
+      return visit(TypeTag<R2p2Program<M>>{});
+    case ProgramId::kRacksched:
+      return visit(TypeTag<RackschedProgram<M>>{});
+    case ProgramId::kDraconis:
+      return visit(TypeTag<DraconisProgram<M>>{});
+    case ProgramId::kPallas:
+      return visit(TypeTag<PallasProgram<M>>{});
     case ProgramId::kRandom:
       return visit(TypeTag<RandomProgram<M>>{});
     case ProgramId::kRoundRobin:

@@ -1,4 +1,4 @@
-// What the push programs `random`, `round-robin` and `jsq` share: a task leaves at once, workers' queues are
+// What the push programs share: a task leaves at once, workers' queues are
 // unbounded, no token exists. Freestanding. They are what users run today, and the simplest examples of a
 // program.
 #pragma once
@@ -26,6 +26,15 @@ template <typename M>
 DropReason match_report(M& memory, const PacketView& packet, const WorkerEntry*& worker) {
   return packet.message.has_extension ? check_sender(memory, packet, worker)
                                       : DropReason::kTruncatedExtension;
+}
+
+/// FEEDBACK for a program that does not count.
+template <typename M>
+Verdict consume_report(M& memory, const PacketView& packet) {
+  const WorkerEntry* worker = nullptr;
+  const DropReason reason = match_report(memory, packet, worker);
+  if (reason != DropReason::kNone) return ignore(reason);
+  return {.action = Action::kConsume, .slice = worker->slice};
 }
 
 }  // namespace rain::dataplane

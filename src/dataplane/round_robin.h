@@ -22,7 +22,7 @@ class RoundRobinProgram {
   explicit RoundRobinProgram(M& memory) : memory_(memory) {}
 
   Verdict pass(const PacketView& packet, Nanos) {
-    if (packet.message.type == wire::MessageType::kFeedback) return report(packet);
+    if (packet.message.type == wire::MessageType::kFeedback) return consume_report(memory_, packet);
     if (packet.message.type != wire::MessageType::kRequest) return ignore(DropReason::kUnexpectedMessage);
     SliceId id{};
     const SliceEntry* slice = nullptr;
@@ -37,13 +37,6 @@ class RoundRobinProgram {
   void forget_dead_tokens(SliceId) {}
 
  private:
-  Verdict report(const PacketView& packet) {
-    const WorkerEntry* worker = nullptr;
-    const DropReason reason = match_report(memory_, packet, worker);
-    if (reason != DropReason::kNone) return ignore(reason);
-    return {.action = Action::kConsume, .slice = worker->slice};
-  }
-
   M& memory_;
 };
 

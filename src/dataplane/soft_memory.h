@@ -12,6 +12,11 @@
 
 namespace rain::dataplane {
 
+/// Groups that `r2p2` divides a slice's workers into at most.
+constexpr std::uint32_t worker_groups(const MemoryShape& shape) {
+  return (shape.workers + kWorkersPerGroup - 1) / kWorkersPerGroup;
+}
+
 /// Cells of a register array under `shape`.
 constexpr std::uint64_t cell_count(Extent extent, const MemoryShape& shape) {
   switch (extent) {
@@ -19,6 +24,8 @@ constexpr std::uint64_t cell_count(Extent extent, const MemoryShape& shape) {
       return shape.slices;
     case Extent::kWorkers:
       return shape.workers;
+    case Extent::kWorkerGroups:
+      return std::uint64_t{shape.slices} * worker_groups(shape);
     case Extent::kWorkerLevels:
       return std::uint64_t{shape.workers} * kMaxQuota;
     case Extent::kTasks:
@@ -60,6 +67,7 @@ class SoftMemory {
     slices_ = place<SliceEntry>(storage, places.slices);
     types_ = place<SliceId>(storage, places.types);
     members_ = place<WorkerId>(storage, places.members);
+    slots_ = place<WorkerId>(storage, places.slots);
     free_holds_ = place<HoldHandle>(storage, places.free_holds);
     holds_ = place<std::byte>(storage, places.holds);
     for (std::uint32_t i = 0; i < kTaskTypes; ++i) types_[i] = kNoSlice;
@@ -88,6 +96,9 @@ class SoftMemory {
   WorkerId member(SliceId slice, std::uint32_t index) const {
     return members_[slice.value * shape_.workers + index];
   }
+  WorkerId slot(SliceId slice, std::uint32_t index) const {
+    return slots_[slice.value * shape_.workers * kMaxWeight + index];
+  }
   std::uint32_t free_holds() const { return free_hold_count_; }
   HoldHandle hold(std::span<const std::byte> payload) {
     if (free_hold_count_ == 0 || payload.size() > wire::kMaxPayloadBytes) return kNoHold;
@@ -113,7 +124,7 @@ class SoftMemory {
     rebuild_members();
   }
   void set_worker(WorkerId id, const WorkerEntry& entry) {
-    RAIN_ASSERT(id.value < shape_.workers && entry.slice.value < shape_.slices);
+    RAIN_ASSERT(id.value < shape_.workers && entry.slice.value < shape_.slices && entry.weight <= kMaxWeight);
     workers_[id.value] = entry;
     rebuild_members();
   }
@@ -138,7 +149,7 @@ class SoftMemory {
     }
   };
   struct TablePlaces {
-    std::size_t workers, slices, types, members, free_holds, holds;
+    std::size_t workers, slices, types, members, slots, free_holds, holds;
   };
   static constexpr TablePlaces take_tables(Layout& layout, const MemoryShape& shape) {
     TablePlaces places{};
@@ -146,6 +157,7 @@ class SoftMemory {
     places.slices = layout.take(sizeof(SliceEntry) * shape.slices);
     places.types = layout.take(sizeof(SliceId) * kTaskTypes);
     places.members = layout.take(sizeof(WorkerId) * shape.slices * shape.workers);
+    places.slots = layout.take(sizeof(WorkerId) * shape.slices * shape.workers * kMaxWeight);
     places.free_holds = layout.take(sizeof(HoldHandle) * shape.hold_slots);
     places.holds = layout.take(kHoldBytes * shape.hold_slots);
     return places;
@@ -157,12 +169,24 @@ class SoftMemory {
 
   void rebuild_members() {
     for (std::uint32_t slice = 0; slice < shape_.slices; ++slice) {
-      std::uint16_t count = 0;
+      slices_[slice].member_count = 0;
+      slices_[slice].slot_count = 0;
+    }
+    for (std::uint32_t worker = 0; worker < shape_.workers; ++worker) {
+      if (!workers_[worker].present) continue;
+      const std::uint32_t slice = workers_[worker].slice.value;
+      workers_[worker].member = slices_[slice].member_count++;
+      members_[slice * shape_.workers + workers_[worker].member] =
+          WorkerId{static_cast<std::uint16_t>(worker)};
+    }
+    for (std::uint8_t turn = 0; turn < kMaxWeight;
+         ++turn) {  // one slot a turn, so that a heavy worker's slots lie apart
       for (std::uint32_t worker = 0; worker < shape_.workers; ++worker) {
-        if (!workers_[worker].present || workers_[worker].slice.value != slice) continue;
-        members_[slice * shape_.workers + count++] = WorkerId{static_cast<std::uint16_t>(worker)};
+        if (!workers_[worker].present || workers_[worker].weight <= turn) continue;
+        const std::uint32_t slice = workers_[worker].slice.value;
+        slots_[slice * shape_.workers * kMaxWeight + slices_[slice].slot_count++] =
+            WorkerId{static_cast<std::uint16_t>(worker)};
       }
-      slices_[slice].member_count = count;
     }
   }
 
@@ -172,6 +196,7 @@ class SoftMemory {
   SliceEntry* slices_ = nullptr;
   SliceId* types_ = nullptr;
   WorkerId* members_ = nullptr;
+  WorkerId* slots_ = nullptr;
   HoldHandle* free_holds_ = nullptr;
   std::uint32_t free_hold_count_ = 0;
   std::byte* holds_ = nullptr;

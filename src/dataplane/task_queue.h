@@ -12,10 +12,17 @@
 
 namespace rain::dataplane {
 
+/// Where the payload of a waiting task lies when it does not fit the entry.
+enum class PayloadStore : std::uint8_t {
+  kHold,   ///< a payload above the inline size is kept by the memory
+  kFetch,  ///< it is not kept: the worker fetches it from the client (hold == kNoHold and payload_bytes above
+           ///< the inline size)
+};
+
 /// `kId` is the first of three register ids; the counters live in stage `kStage`, the entries in the 8 stages
 /// after it: one payload byte and an eighth of the metadata in each, as the paper's prototype stripes them
 /// (section 4).
-template <std::uint8_t kId, std::uint8_t kStage>
+template <std::uint8_t kId, std::uint8_t kStage, PayloadStore kStore = PayloadStore::kHold>
 struct TaskQueue {
   // On the switch an entry is 8 payload bytes, or the descriptor of a pre-written payload, plus client
   // address (32: an IPv4 rack), port (16), request id (16), type (16), deadline (32), arrival time (32),
@@ -62,9 +69,11 @@ struct TaskQueue {
       for (std::size_t i = 0; i < kInlinePayloadBytes && i < message.payload.size(); ++i) {
         entry.inline_payload[i] = static_cast<std::uint8_t>(message.payload[i]);
       }
-    } else {
+    } else if constexpr (kStore == PayloadStore::kHold) {
       entry.hold = memory.hold(message.payload);
       RAIN_ASSERT(entry.hold != kNoHold);
+    } else {
+      entry.hold = kNoHold;
     }
   }
 

@@ -1,7 +1,11 @@
 // Compiled alone with -ffreestanding -fno-exceptions -fno-rtti, and with clang for -target bpf: every program
 // must stay free of the hosted library, so that it can move into a kernel hook. It is compiled, not run.
 #include "dataplane/budget.h"
+#include "dataplane/draconis.h"
 #include "dataplane/jsq.h"
+#include "dataplane/pallas.h"
+#include "dataplane/r2p2.h"
+#include "dataplane/racksched.h"
 #include "dataplane/rain.h"
 #include "dataplane/rain_paper.h"
 #include "dataplane/random.h"
@@ -34,6 +38,7 @@ struct KernelLikeMemory {
   WorkerId member(SliceId slice, std::uint32_t index) const {
     return members[slice.value * geometry.workers + index];
   }
+  WorkerId slot(SliceId slice, std::uint32_t index) const { return member(slice, index); }
   std::uint32_t free_holds() const { return 0; }
   HoldHandle hold(std::span<const std::byte>) { return kNoHold; }
 };
@@ -56,6 +61,10 @@ ENTRY(pass_rain_2, RainProgram<KernelLikeMemory, 2>)
 ENTRY(pass_rain_4, RainProgram<KernelLikeMemory, 4>)
 ENTRY(pass_rain_8, RainProgram<KernelLikeMemory, 8>)
 ENTRY(pass_rain_paper, RainPaperProgram<KernelLikeMemory>)
+ENTRY(pass_r2p2, R2p2Program<KernelLikeMemory>)
+ENTRY(pass_racksched, RackschedProgram<KernelLikeMemory>)
+ENTRY(pass_draconis, DraconisProgram<KernelLikeMemory>)
+ENTRY(pass_pallas, PallasProgram<KernelLikeMemory>)
 ENTRY(pass_random, RandomProgram<KernelLikeMemory>)
 ENTRY(pass_round_robin, RoundRobinProgram<KernelLikeMemory>)
 ENTRY(pass_jsq, JsqProgram<KernelLikeMemory>)
