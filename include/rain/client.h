@@ -2,15 +2,22 @@
 //
 //   auto client = rain::Client::open({.switch_address = "127.0.0.1:9000"}).value();
 //   auto reply = client.call(rain::as_payload("ping"), {.type = rain::TaskType{1}});
-//   if (reply) use(reply->payload); else std::cerr << reply.error().message();
+//   if (reply) std::cout << rain::as_text(reply->payload); else std::cerr << reply.error().message();
 //
-// A client is one agent: it has no thread of its own, all its work is done inside its member functions, and one
-// thread at a time may use it. For more threads, open more clients: they share nothing.
+// A client is one agent: it has no thread of its own, all its work is done inside its member functions, and
+// one thread at a time may use it. For more threads, open more clients: they share nothing.
+//
+// Every accepted request ends exactly once: with a reply, a drop that names its reason, or a timeout. With
+// retries off (the default) it is executed at most once, as long as the network between client and switch
+// repeats no packet.
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,58 +27,70 @@ namespace rain {
 
 struct ClientOptions {
   std::string switch_address = "127.0.0.1:9000";  ///< "host:port" of the switch, numeric IPv4 or [IPv6]
-  std::string bind_address{};                     ///< local "host:port"; empty: any address, any port
-  std::size_t max_outstanding = 4096;  ///< admission limit: requests open at once, 1..32768; more are kBackpressure
-  Nanos timeout = seconds(1);          ///< default for CallOptions::timeout, 1 us .. 1 h
-  unsigned retries = 0;                ///< default for CallOptions::retries, 0..16
+  std::string bind_address{};          ///< local "host:port", port 0: any; empty: any address, any port
+  std::size_t max_outstanding = 4096;  ///< requests open at once, 1..32768; more are kBackpressure
+  Nanos timeout = seconds(1);          ///< default of CallOptions::timeout, 1 us .. 1 h
+  unsigned retries = 0;                ///< default of CallOptions::retries, 0..16
   bool busy_poll = false;              ///< spin instead of sleeping while waiting: lower latency, one core
 };
 
 struct CallOptions {
-  TaskType type{};                  ///< decides the slice; 0 unless the rack's tables say otherwise
-  Nanos deadline{};                 ///< the task is dropped rather than started later than this; 0: none
-  Nanos timeout{};                  ///< outcome kTimedOut after this; 0: the client's default
-  unsigned retries = UINT_MAX;      ///< resubmissions after a timeout; UINT_MAX: the client's default.
-                                    ///< 0: executed at most once; more: at least once, so only for idempotent requests
-  bool sticky = false;              ///< to the slice's master only
+  TaskType type{};   ///< decides the slice; 0 unless the rack's tables say otherwise
+  Nanos deadline{};  ///< the task is dropped rather than started later than this, 0..1 h; 0: none
+  Nanos timeout{};   ///< an attempt without an answer for so long is given up, up to 1 h; 0: the client's
+                     ///< default
+  /// Attempts after the first, 0..16; empty: the client's default. 0: executed at most once; more: at least
+  /// once, so only for idempotent requests.
+  std::optional<unsigned> retries{};
+  bool sticky = false;  ///< to the slice's master only
 };
 
 class Client {
  public:
   using Result = Expected<Reply>;
-  /// Called exactly once per accepted request, from inside poll(), wait(), call() or close().
+  /// Called exactly once per accepted request, from inside poll(), wait(), call() or close(). It may submit()
+  /// further requests, but not poll, wait, call or close; it must not throw. Up to 16 bytes of captures cost
+  /// no allocation.
   using Callback = std::function<void(const Result&)>;
 
   /// Opens a socket. Errors: kBadOption, kNetwork.
-  static Expected<Client> open(ClientOptions options);
+  static Expected<Client> open(const ClientOptions& options);
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
   ~Client();  ///< like close()
 
   /// Sends a request and waits for its outcome; other requests' callbacks may run meanwhile.
-  Result call(Payload payload, CallOptions options = {});
+  Result call(Payload payload, const CallOptions& options = {});
 
-  /// Sends a request; `callback` hears the outcome. An error here (kBackpressure, kTooLarge, kBadOption) means that
-  /// nothing was sent and that the callback is never called. `payload` may be reused when submit() returns.
-  Expected<void> submit(Payload payload, CallOptions options, Callback callback);
+  /// Sends a request; `callback` hears the outcome. An error here (kBackpressure, kTooLarge, kBadOption,
+  /// kNetwork) means that nothing was sent and that the callback is never called. `payload` may be reused
+  /// when submit() returns. Requests leave in batches: at the latest with the next poll(), wait() or flush(),
+  /// or when 64 are queued.
+  Expected<void> submit(Payload payload, const CallOptions& options, Callback callback);
 
-  /// Awaitable for C++20 coroutines: `rain::Client::Result reply = co_await client.async_call(payload, options);`
-  /// resumes inside poll() or wait(). `payload` must stay valid until the coroutine has been suspended.
+  /// Hands queued requests to the network now.
+  void flush();
+
+  /// Awaitable for C++20 coroutines: `rain::Client::Result reply = co_await client.async_call(payload,
+  /// options);` resumes inside poll(), wait(), call() or close(). `payload` must stay valid until the
+  /// coroutine has been suspended.
   class Awaitable;
   Awaitable async_call(Payload payload, CallOptions options = {});
 
-  /// Receives, completes, expires; never blocks. Returns how many packets and timeouts it handled.
+  /// Sends, receives, completes, expires; never blocks. Returns how many packets and timeouts it handled.
   std::size_t poll();
-  /// Sleeps until something may have happened, at most `at_most`, then polls.
+  /// The same, but when there is nothing to do sleeps until something has arrived or `at_most` has passed.
   std::size_t wait(Nanos at_most);
 
-  std::size_t outstanding() const;  ///< requests open now
-  std::uint16_t local_port() const;
+  std::size_t outstanding() const;     ///< requests open now
+  std::uint16_t local_port() const;    ///< 0 when closed
+  std::uint64_t retries_sent() const;  ///< since open()
 
   /// Packets and requests that went wrong since open(), by reason.
   std::uint64_t drops(DropReason reason) const;
 
-  /// Ends all open requests with kTimedOut (their callbacks run) and closes the socket.
+  /// Ends all open requests with kTimedOut (their callbacks run) and closes the socket. Later submissions are
+  /// refused with kNetwork.
   void close();
 
  private:
@@ -82,7 +101,7 @@ class Client {
 
 class Client::Awaitable {
  public:
-  Awaitable(Client& client, Payload payload, CallOptions options)
+  Awaitable(Client& client, Payload payload, const CallOptions& options)
       : client_(client), payload_(payload), options_(options) {}
 
   bool await_ready() const noexcept { return false; }

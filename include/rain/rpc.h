@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 
 #include "base/drop_reasons.h"
@@ -16,18 +17,21 @@ namespace rain {
 /// A request's or reply's bytes. Not owned; how long they stay valid is said where one is handed out.
 using Payload = std::span<const std::byte>;
 
-/// Largest request or reply, in bytes: one packet of a 1500-byte MTU. Larger ones end with ErrorKind::kTooLarge.
+/// Largest request or reply, in bytes: one packet of a 1500-byte MTU. A larger request ends with
+/// ErrorKind::kTooLarge, a larger reply with a drop (DropReason::kHandlerFailed).
 inline constexpr std::size_t kMaxMessageBytes = 1400;
 
-/// The bytes of a string, for requests that are text.
-inline Payload as_payload(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
-/// The text of a payload.
-inline std::string to_string(Payload payload) {
+/// The bytes of a text, which must outlive their use.
+inline Payload as_payload(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+/// A payload's text, without its terminating zero; valid as long as the payload.
+inline std::string_view as_text(Payload payload) {
   return {reinterpret_cast<const char*>(payload.data()), payload.size()};
 }
 
-/// Where a completed request's time went, as switch and worker measured it, each with its own clock; durations only.
-/// The rest of the latency is the wire.
+/// Where a completed request's time went, as switch and worker measured it, each with its own clock;
+/// durations only, so no clocks need to agree. The rest of the latency is the wire.
 struct LatencyParts {
   Nanos in_switch{};             ///< waited in the switch's queue
   Nanos in_worker{};             ///< waited in the worker's FIFO
@@ -36,19 +40,20 @@ struct LatencyParts {
   std::uint16_t queue_length{};  ///< tasks that waited in the slice's queue when this one left it
 };
 
-/// A completed request. `payload` is valid until the callback returns (call() and co_await: until the next use of the client).
+/// A completed request.
 struct Reply {
-  Payload payload;
-  LatencyParts parts;
-  Nanos latency{};  ///< from submission to the reply's arrival, by the client's clock
+  Payload payload;  ///< callback, co_await: valid until the callback or the coroutine's step ends; call():
+                    ///< until the client is used again
+  LatencyParts parts{};
+  Nanos latency{};  ///< from submission to the reply's arrival at this host, by this host's clock
 };
 
 enum class ErrorKind : std::uint8_t {
-  kDropped,       ///< switch or worker refused it: see `reason`; it was not executed
+  kDropped,       ///< switch or worker refused it: see `reason`; but for kHandlerFailed it was not executed
   kTimedOut,      ///< no outcome within the timeout; it may have been executed
   kBackpressure,  ///< the client's admission limit is reached; nothing was sent, submit again later
   kTooLarge,      ///< payload above kMaxMessageBytes; nothing was sent
-  kNetwork,       ///< socket error: see `detail`
+  kNetwork,       ///< socket error or closed client: see `detail`
   kBadOption,     ///< an option out of range: see `detail`
 };
 

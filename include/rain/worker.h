@@ -1,15 +1,17 @@
 // A worker of a Rain rack: receives tasks from the switch, runs the handler, answers the client directly.
 //
-//   auto worker = rain::Worker::open({.id = rain::WorkerId{0}, .listen_address = "127.0.0.1:9100"},
-//                                    [](const rain::Task& task, rain::ReplyBuffer& reply) { reply.append(task.payload); });
+//   const auto echo = [](const rain::Task& task, rain::ReplyBuffer& reply) { reply.append(task.payload); };
+//   auto worker = rain::Worker::open({.id = rain::WorkerId{0}, .listen_address = "127.0.0.1:9100"}, echo);
 //   worker->run();  // until stop()
 //
-// One worker is one thread: tasks run to completion, first in, first out. A server with more cores runs more workers,
-// each with its own id, port and thread.
+// One worker is one thread: tasks run to completion, first in, first out. A server with more cores runs more
+// workers, each with its own id, port and thread. Switch and workers may start in any order, and either may
+// be restarted.
 #pragma once
 
 #include <array>
-#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -23,11 +25,12 @@ namespace rain {
 struct WorkerOptions {
   WorkerId id{};                                  ///< as in the switch's worker table
   std::string listen_address = "127.0.0.1:9100";  ///< "host:port" as in the switch's worker table
-  std::string switch_address = "127.0.0.1:9000";
-  unsigned quota = 4;           ///< tasks the worker may hold at once, 1..8; 0: unbounded, for push schedulers
-  std::uint32_t token_key = 0;  ///< as in the switch's worker table
+  std::string switch_address = "127.0.0.1:9000";  ///< numeric, where the switch's packets come from
+  /// Tasks that tokens may bring at once, 1..8; 0: no tokens, for racks whose scheduler pushes.
+  unsigned quota = 4;
+  std::uint32_t token_key = 0;              ///< as in the switch's worker table
   Nanos sync_interval = milliseconds(100);  ///< a token silent for that long is asked after, 1 ms .. 1 min
-  bool busy_poll = false;       ///< spin instead of sleeping while idle: lower latency, one core
+  bool busy_poll = false;                   ///< spin instead of sleeping while idle: lower latency, one core
 };
 
 /// One request, as the handler sees it. Valid until the handler returns.
@@ -45,10 +48,11 @@ class ReplyBuffer {
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return storage_.size(); }
   std::span<std::byte> bytes() { return {storage_.data(), size_}; }
-  /// False, and nothing appended, when it does not fit (the client then hears handler_failed unless clear()ed).
+  /// False, and nothing appended, when it does not fit (the client then hears handler_failed unless
+  /// clear()ed).
   bool append(Payload more) {
     if (more.size() > storage_.size() - size_) return overflowed_ = true, false;
-    std::memcpy(storage_.data() + size_, more.data(), more.size());
+    if (!more.empty()) std::memcpy(storage_.data() + size_, more.data(), more.size());
     size_ += more.size();
     return true;
   }
@@ -61,7 +65,8 @@ class ReplyBuffer {
   bool overflowed_ = false;
 };
 
-/// Serves one task. An exception that leaves it ends the request with DROP(handler_failed); the worker lives on.
+/// Serves one task, on the worker's thread. An exception that leaves it ends the request with
+/// DROP(handler_failed); the worker lives on. It must not use the worker, stop() excepted.
 using Handler = std::function<void(const Task&, ReplyBuffer&)>;
 
 class Worker {
@@ -69,22 +74,24 @@ class Worker {
   struct Stats {
     std::uint64_t served = 0;
     double idleness = 0;  ///< share of the time since open() without a task, 0..1
-    std::array<std::uint64_t, kDropReasonCount> drops{};
+    std::array<std::uint64_t, kDropReasonCount> drops{};  ///< packets and tasks refused, by DropReason
   };
 
   /// Binds the socket. Tokens go out in run() or poll(). Errors: kBadOption, kNetwork (port in use).
-  static Expected<Worker> open(WorkerOptions options, Handler handler);
+  static Expected<Worker> open(const WorkerOptions& options, Handler handler);
   Worker(Worker&&) noexcept;
   Worker& operator=(Worker&&) noexcept;
   ~Worker();
 
-  /// Serves until stop(), then refuses nothing that it holds: the FIFO is served before it returns.
+  /// Serves until stop(). Then it takes nothing new (DROP(shutting_down)), serves what it holds, and returns.
   void run();
-  /// One step without blocking: receives, runs at most one task, answers. Returns the work done.
+  /// One step without blocking: receives, runs at most one task, answers. Returns how many packets and tasks
+  /// it handled.
   std::size_t poll();
-  /// Makes run() return. From any thread or signal handler.
-  void stop();
+  /// Makes run() return, within 20 ms if it sleeps. From any thread, signal handler or the handler itself.
+  void stop() noexcept;
 
+  std::uint16_t local_port() const;
   Stats stats() const;  ///< from the worker's thread, or after run() has returned
 
  private:
