@@ -11,12 +11,13 @@
 
 namespace rain::transport {
 
-inline constexpr std::size_t kBatch = 64;              ///< packets received or sent by one call at most
-inline constexpr std::size_t kBufferBytes = 2048;      ///< largest packet + headroom
-inline constexpr std::size_t kHeadroomBytes = 128;     ///< writable bytes before each received packet
+inline constexpr std::size_t kBatch = 64;           ///< packets received or sent by one call at most
+inline constexpr std::size_t kBufferBytes = 2048;   ///< largest packet + headroom
+inline constexpr std::size_t kHeadroomBytes = 128;  ///< writable bytes before each received packet
 
-/// A received packet. `bytes` lies in a buffer of the transport with kHeadroomBytes writable bytes before it and is
-/// valid until the next receive(), so that a header can be replaced in place and the packet sent on without a copy.
+/// A received packet. `bytes` lies in a buffer of the transport with kHeadroomBytes writable bytes before it
+/// and is valid until the next receive(), so that a header can be replaced in place and the packet sent on
+/// without a copy.
 struct RxPacket {
   std::span<std::byte> bytes;
   Endpoint source;
