@@ -125,12 +125,12 @@ tl::expected<Bound, std::string> bind_socket(const UdpOptions& options, bool joi
     return tl::unexpected(std::move(configured.error()));
   }
   if (join_group && !set_option(socket.get(), SOL_SOCKET, SO_REUSEPORT, 1)) {
-    return tl::unexpected(failure("share " + to_string(options.listen) + " between threads"));
+    return tl::unexpected(failure("share " + format_endpoint(options.listen) + " between threads"));
   }
   SocketAddress address;
   socklen_t length = to_socket_address(options.listen, ipv4, address);
   if (bind(socket.get(), &address.generic, length) != 0) {
-    return tl::unexpected(failure("bind " + to_string(options.listen)));
+    return tl::unexpected(failure("bind " + format_endpoint(options.listen)));
   }
   length = sizeof(address);
   if (getsockname(socket.get(), &address.generic, &length) != 0) {
@@ -215,7 +215,7 @@ tl::expected<std::vector<UdpTransport>, std::string> UdpTransport::open_group(co
 
   const int first_socket = group.front().socket_.get();
   if (!set_option(first_socket, SOL_SOCKET, SO_REUSEPORT, 1)) {
-    return tl::unexpected(failure("share " + to_string(options.listen) + " between threads"));
+    return tl::unexpected(failure("share " + format_endpoint(options.listen) + " between threads"));
   }
   UdpOptions member = options;
   member.listen.port = group.front().local_.port;
@@ -229,7 +229,7 @@ tl::expected<std::vector<UdpTransport>, std::string> UdpTransport::open_group(co
   if (!filter) return tl::unexpected(std::move(filter.error()));
   const sock_fprog program{static_cast<unsigned short>(filter->size()), filter->data()};
   if (setsockopt(first_socket, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program)) != 0) {
-    return tl::unexpected(failure("steer packets of " + to_string(options.listen) + " to threads"));
+    return tl::unexpected(failure("steer packets of " + format_endpoint(options.listen) + " to threads"));
   }
   for (UdpTransport& transport : group) transport.discard_received();
   return group;
