@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/endpoint.h"
+#include "base/page_buffer.h"
 #include "base/time.h"
 
 namespace rain::transport {
@@ -51,13 +52,13 @@ class PacketStore {
     std::size_t size_bytes = 0;
   };
   struct Later;
-  std::byte* buffer(std::size_t slot) { return buffers_.data() + slot * buffer_bytes_; }
+  std::byte* buffer(std::size_t slot) { return buffers_.bytes().data() + slot * buffer_bytes_; }
 
   std::size_t capacity_;
   std::size_t lent_limit_;
   std::size_t buffer_bytes_;
   std::vector<Slot> slots_;
-  std::vector<std::byte> buffers_;
+  PageBuffer buffers_;
   std::vector<std::size_t> free_;
   std::vector<std::size_t> waiting_;  // a heap, the next packet first
   std::vector<std::size_t> lent_;

@@ -27,7 +27,8 @@ struct RxPacket {
 // clang-format off
 /// Implementations: UdpTransport, MemoryTransport, FaultTransport<Transport>. All calls from one thread.
 template <typename T>
-concept Transport = requires(T& transport, Nanos now, std::span<const std::byte> bytes, const Endpoint& peer) {
+concept Transport = requires(T& transport, Nanos now, Nanos timeout, std::span<const std::byte> bytes,
+                                 const Endpoint& peer) {
   // Up to kBatch packets that have arrived by `now`; never blocks.
   { transport.receive(now) } -> std::same_as<std::span<RxPacket>>;
   // Queues a packet. `bytes` must stay valid until flush(). Flushes by itself when kBatch packets are queued.
@@ -37,7 +38,7 @@ concept Transport = requires(T& transport, Nanos now, std::span<const std::byte>
   // Packets the network refused since the start; each is lost, counted here, and never retried.
   { transport.send_failures() } -> std::same_as<std::uint64_t>;
   // Blocks until a packet may have arrived or `timeout` has passed. Transports in virtual time return at once.
-  { transport.wait(now) } -> std::same_as<void>;
+  { transport.wait(timeout) } -> std::same_as<void>;
   { transport.local() } -> std::same_as<const Endpoint&>;
 };
 // clang-format on

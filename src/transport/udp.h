@@ -32,7 +32,9 @@ struct UdpOptions {
   Nanos kernel_busy_poll{};  ///< SO_BUSY_POLL: how long a blocked wait spins on the device; 0: off
   std::size_t receive_buffer_bytes = 0;  ///< SO_RCVBUF; 0: the system's default
   std::size_t send_buffer_bytes = 0;     ///< SO_SNDBUF; 0: the system's default
-  bool kernel_time_stamps = false;       ///< RxPacket::arrival is when the host received it, not when we did
+  /// RxPacket::arrival is when the host received it, not when we read it. The first such socket of a host
+  /// starts the stamping a moment after it was opened.
+  bool kernel_time_stamps = false;
 };
 
 /// Longest time that one flush() waits for room in a full send buffer.

@@ -21,7 +21,7 @@ const Steering kSteering{
     .packed_magic = 'P',
     .rules = {{.types = {'q'}, .key_without_field = 0x3131, .keys = {{0x3131, 1}, {0x3232, 2}}}}};
 
-std::string packet(const std::string& key) { return "R~q.....".append(key); }  // '~' is a large header size
+std::string packet(const std::string& key) { return "R~q....." + key; }  // '~' is a large header size
 
 TEST(UdpGroup, open__packets_reach_the_socket_of_their_key) {
   auto group = UdpTransport::open_group({.listen = kLoopback}, 3, kSteering);
