@@ -3,26 +3,33 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 namespace rain::wire {
+
+/// Between host and network byte order, either way.
+template <typename Int>
+constexpr Int swap_if_little_endian(Int value) {
+  if constexpr (std::endian::native == std::endian::big) {
+    return value;
+  } else if constexpr (sizeof(Int) == 2) {
+    return __builtin_bswap16(value);
+  } else {
+    static_assert(sizeof(Int) == 4);
+    return __builtin_bswap32(value);
+  }
+}
 
 template <typename Int>
 struct BigEndian {
   std::array<std::uint8_t, sizeof(Int)> bytes{};
 
   constexpr BigEndian() = default;
-  constexpr BigEndian(Int host) {  // NOLINT(google-explicit-constructor): a wire field is assigned like a number
-    for (std::size_t i = 0; i < sizeof(Int); ++i) {
-      bytes[i] = static_cast<std::uint8_t>(host >> (8 * (sizeof(Int) - 1 - i)));
-    }
-  }
-  constexpr Int get() const {
-    Int host = 0;
-    for (std::size_t i = 0; i < sizeof(Int); ++i) host = static_cast<Int>((host << 8) | bytes[i]);
-    return host;
-  }
+  // A wire field is assigned like a number. NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr BigEndian(Int host) : bytes(std::bit_cast<decltype(bytes)>(swap_if_little_endian(host))) {}
+  constexpr Int get() const { return swap_if_little_endian(std::bit_cast<Int>(bytes)); }
 };
 
 using Be16 = BigEndian<std::uint16_t>;

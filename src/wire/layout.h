@@ -1,5 +1,6 @@
-// The bytes of the wire: one struct per header part, all alignment 1, sizes and offsets asserted. Freestanding.
-// Only codec.cc and the tests include this file. docs/protocol.md gives the reason for each width and place.
+// The bytes of the wire: one struct per header part, all alignment 1, sizes and offsets asserted.
+// Freestanding. Only codec.h and the tests include this file. docs/protocol.md gives the reason for each
+// width and place.
 #pragma once
 
 #include <array>

@@ -1,7 +1,8 @@
 // One R2P2 packet, as numbers: the base header and the extension its type carries. Freestanding.
 //
-// docs/protocol.md documents every field with the reason for its width and place. The byte layouts are private to
-// codec.cc's neighbours in layout.h; everything outside this folder sees only these structs.
+// docs/protocol.md documents every field with the reason for its width and place. The byte layouts in
+// layout.h are private to codec.h, which defines the functions declared here; everything outside this folder
+// sees only these structs.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +15,12 @@
 
 namespace rain::wire {
 
-/// The two layouts of the 8-byte base header, named by their magic byte. Replies use the layout of the request.
+/// The two layouts of the 8-byte base header, named by their magic byte. Replies use the layout of the
+/// request.
 enum class Layout : std::uint8_t {
-  kNotes = 0x52,      ///< type in byte 2; policy, F, L in byte 3
-  kReference = 0xCC,  ///< as in the public reference implementation: type and policy in byte 2, F and L in byte 3
+  kNotes = 0x52,  ///< type in byte 2; policy, F, L in byte 3
+  kReference =
+      0xCC,  ///< as in the public reference implementation: type and policy in byte 2, F and L in byte 3
 };
 
 enum class MessageType : std::uint8_t {
@@ -49,17 +52,17 @@ struct RequestFields {
 struct DispatchFields {
   Endpoint client{};
   WorkerId worker{};
-  Level level = kNoLevel;            ///< of the consumed token; kNoLevel: none was (push policies)
-  Generation generation{};           ///< of the consumed token
-  std::uint32_t switch_delay_ns = 0; ///< time the task waited in the switch, saturating
-  std::uint16_t queue_length = 0;    ///< tasks waiting in the slice when this one left, saturating
+  Level level = kNoLevel;             ///< of the consumed token; kNoLevel: none was (push policies)
+  Generation generation{};            ///< of the consumed token
+  std::uint32_t switch_delay_ns = 0;  ///< time the task waited in the switch, saturating
+  std::uint16_t queue_length = 0;     ///< tasks waiting in the slice when this one left, saturating
 };
 
 /// FEEDBACK and SYNC: one token, or the question after one.
 struct TokenFields {
   WorkerId worker{};
   Epoch epoch{};
-  std::uint32_t token_key = 0;     ///< shared secret of switch and worker
+  std::uint32_t token_key = 0;  ///< shared secret of switch and worker
   Generation generation{};
   Level level = kNoLevel;          ///< kNoLevel in FEEDBACK: a plain report of a finished task, no token
   std::uint16_t queue_length = 0;  ///< unfinished tasks the worker holds, saturating
@@ -68,10 +71,10 @@ struct TokenFields {
 /// SYNC_ACK: the switch's half of the token ledger for one (worker, level).
 struct SyncAckFields {
   WorkerId worker{};
-  Epoch epoch{};            ///< the worker's current epoch
-  BootId boot_id{};         ///< changes when the switch restarts: its ledger is empty again
-  Generation seen{};        ///< newest generation that arrived (0: none since boot)
-  Generation consumed{};    ///< newest generation that was spent on a task (0: none since boot)
+  Epoch epoch{};          ///< the worker's current epoch
+  BootId boot_id{};       ///< changes when the switch restarts: its ledger is empty again
+  Generation seen{};      ///< newest generation that arrived (0: none since boot)
+  Generation consumed{};  ///< newest generation that was spent on a task (0: none since boot)
   Level level{};
 };
 
@@ -89,12 +92,14 @@ struct DropFields {
 };
 
 inline constexpr std::size_t kBaseHeaderBytes = 8;
-inline constexpr std::size_t kMaxHeaderBytes = 64;      ///< largest header we write; the wire allows 255
-inline constexpr std::size_t kMaxPayloadBytes = 1400;   ///< single packet: fits a 1500-byte MTU behind IPv6 and UDP
+inline constexpr std::size_t kMaxHeaderBytes = 64;  ///< largest header we write; the wire allows 255
+inline constexpr std::size_t kMaxPayloadBytes =
+    1400;  ///< single packet: fits a 1500-byte MTU behind IPv6 and UDP
 inline constexpr std::size_t kMaxPacketBytes = kMaxHeaderBytes + kMaxPayloadBytes;
 
-/// A decoded packet. Which of the field groups is meaningful follows from `type` and the has_* flags; the others
-/// hold their defaults. `payload` points into the decoded bytes.
+/// A decoded packet. Which of the field groups is meaningful follows from `type` and the has_* flags. The
+/// group of the type's own extension holds its defaults when has_extension is false; all other groups are
+/// unspecified after decode(), which leaves them alone. `payload` points into the decoded bytes.
 struct Message {
   Layout layout = Layout::kNotes;
   MessageType type = MessageType::kRequest;
@@ -106,28 +111,33 @@ struct Message {
   bool has_dispatch = false;   ///< REQUEST: `dispatch` was on the wire
   bool has_extension = false;  ///< the type's own extension was on the wire
 
-  RequestFields request{};     ///< kRequest
-  DispatchFields dispatch{};   ///< kRequest with has_dispatch
-  TokenFields token{};         ///< kFeedback, kSync
-  SyncAckFields sync_ack{};    ///< kSyncAck
-  ReplyFields reply{};         ///< kReply
-  DropFields drop{};           ///< kDrop
+  RequestFields request{};    ///< kRequest
+  DispatchFields dispatch{};  ///< kRequest with has_dispatch
+  TokenFields token{};        ///< kFeedback, kSync
+  SyncAckFields sync_ack{};   ///< kSyncAck
+  ReplyFields reply{};        ///< kReply
+  DropFields drop{};          ///< kDrop
   std::span<const std::byte> payload{};
 };
 
 /// Decodes and validates one packet. Never reads outside `packet`; any bytes are safe.
-/// Returns kNone and fills `out`, or returns the reason and leaves `out` unspecified. Unknown bytes at the end of a
-/// header are skipped, so that later versions can extend it.
-DropReason decode(std::span<const std::byte> packet, Message& out);
+/// Returns kNone and fills `out`, or returns the first reason that applies, in the order of drop_reasons.h,
+/// and leaves `out` unspecified. Reserved bits and unknown bytes at the end of a header are skipped, so that
+/// later versions can extend it. SYNC and SYNC_ACK have an extension always; the other types' may be absent.
+inline DropReason decode(std::span<const std::byte> packet, Message& out);
 
-/// Size of the header that encode_header() writes for this message (8..kMaxHeaderBytes).
-std::size_t header_size(const Message& message);
+/// Size of the header that encode_header_before() writes for this message (8..kMaxHeaderBytes). has_dispatch
+/// implies the request extension; SYNC and SYNC_ACK always get theirs.
+inline std::size_t header_size(const Message& message);
 
-/// Writes the header of `message` so that it ends at `header_end` and returns its first byte. The caller owns at
-/// least kMaxHeaderBytes before `header_end`; a payload that already lies there is not moved or copied.
-std::byte* encode_header_before(const Message& message, std::byte* header_end);
+/// Writes the header of `message` so that it ends at `header_end` and returns its first byte. The caller owns
+/// at least kMaxHeaderBytes before `header_end`; a payload that already lies there is not moved or copied.
+inline std::byte* encode_header_before(const Message& message, std::byte* header_end);
 
 /// Writes header and payload into `out` (header_size() + payload.size() bytes at least); returns the packet.
-std::span<std::byte> encode(const Message& message, std::span<std::byte> out);
+/// The payload may overlap `out` only at the very place where it goes.
+inline std::span<std::byte> encode(const Message& message, std::span<std::byte> out);
 
 }  // namespace rain::wire
+
+#include "wire/codec.h"  // IWYU pragma: export
