@@ -1,0 +1,47 @@
+// What a load is: [load] of a rack file, or the same keys as flags of `rain load`. One reader for both, so
+// that both know the same keys, ranges and messages; flags are read over what the file says.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "tools/toml_reader.h"
+#include "tools/units.h"
+#include "workload/workload.h"
+
+namespace rain::tools {
+
+/// The applications that this build serves and loads.
+std::span<const std::string_view> app_names();
+
+/// [load]
+struct LoadSection {
+  std::string app = "echo";
+  Rate rate{.per_second = 1000, .capacity_share = 0};
+  Nanos duration = seconds(10);  ///< measured, after the warm-up
+  Nanos warmup = seconds(1);
+  Nanos timeout = seconds(1);
+  std::uint64_t seed = 1;
+  unsigned connections = 2;
+  workload::Arrival arrivals = workload::Arrival::kPoisson;
+  bool busy_poll = false;
+  /// What their demands are of depends on the application: synthetic: time that the task runs; rocksdb: keys
+  /// touched; echo: bytes of payload. Complete after complete(): at least one, each with its type.
+  std::vector<workload::ClassSpec> classes{};
+
+  /// Reads the keys that are present over what this holds, and completes. Throws InputError.
+  void read(TomlReader& reader);
+  /// Mean service time of a request when the classes say it (synthetic); else nullopt.
+  std::optional<double> mean_service_ns() const;
+  /// The load at `rate` requests a second. The section must have been completed.
+  workload::WorkloadSpec spec(double rate_per_second) const;
+
+ private:
+  void complete(TomlReader& reader);
+};
+
+}  // namespace rain::tools

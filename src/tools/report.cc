@@ -1,0 +1,220 @@
+// See report.h.
+#include "tools/report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+#include <string_view>
+
+namespace rain::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Three decimals: a nanosecond where the unit is a microsecond, and the same text on every machine.
+ordered_json rounded(std::optional<double> value) {
+  if (!value) return nullptr;
+  return std::round(*value * 1000) / 1000;
+}
+
+template <typename T>
+ordered_json or_null(const std::optional<T>& value) {
+  if (!value) return nullptr;
+  return *value;
+}
+
+ordered_json summary_json(const Summary& summary) {
+  return {{"mean", rounded(summary.mean)}, {"p50", rounded(summary.p50)},   {"p90", rounded(summary.p90)},
+          {"p99", rounded(summary.p99)},   {"p999", rounded(summary.p999)}, {"max", rounded(summary.max)}};
+}
+
+ordered_json outcomes_json(const Outcomes& outcomes) {
+  ordered_json dropped = ordered_json::object();
+  for (const auto& [reason, count] : outcomes.dropped) dropped[reason] = count;
+  return {{"completed", outcomes.completed},
+          {"dropped", dropped},
+          {"timed_out", outcomes.timed_out},
+          {"sent", outcomes.sent},
+          {"without_outcome", outcomes.without_outcome()}};
+}
+
+ordered_json class_json(const ClassReport& report, bool with_distribution) {
+  ordered_json json{{"type", report.type.value},
+                    {"name", report.name},
+                    {"count", report.count},
+                    {"latency_us", summary_json(report.latency_us)},
+                    {"slowdown", summary_json(report.slowdown)},
+                    {"service_us", summary_json(report.service_us)}};
+  if (!with_distribution) return json;
+  ordered_json points = ordered_json::array();
+  for (const auto& [value, share_above] : report.latency_distribution_us) {
+    points.push_back({std::round(value * 1000) / 1000, share_above});
+  }
+  json["latency_distribution_us"] = std::move(points);
+  return json;
+}
+
+constexpr std::string_view kRowFormat = "  {:<24}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n";
+
+std::string row(std::string_view name, const Summary& summary) {
+  return fmt::format(kRowFormat, name, summary.count, short_number(summary.mean), short_number(summary.p50),
+                     short_number(summary.p90), short_number(summary.p99), short_number(summary.p999),
+                     short_number(summary.max));
+}
+
+bool hides_a_quantile(const Summary& summary) {
+  return !summary.p50 || !summary.p90 || !summary.p99 || !summary.p999;
+}
+
+std::string outcomes_lines(const Outcomes& outcomes) {
+  std::string text =
+      fmt::format("  outcomes: {} sent = {} completed + {} dropped + {} timed out", outcomes.sent,
+                  outcomes.completed, outcomes.dropped_total(), outcomes.timed_out);
+  if (outcomes.without_outcome() != 0)
+    text += fmt::format(" + {} WITHOUT AN OUTCOME", outcomes.without_outcome());
+  text += '\n';
+  for (const auto& [reason, count] : outcomes.dropped)
+    text += fmt::format("    dropped, {}: {}\n", reason, count);
+  return text;
+}
+
+std::string head_lines(const Report& report) {
+  const auto known = [](const std::optional<unsigned>& value) {
+    return value ? std::to_string(*value) : "unknown";
+  };
+  return fmt::format(
+      "scheduler {}, workers {}, quota {}, seed {}\n"
+      "{:.1f} s measured after {:.1f} s of warm-up, {} connection{}: asked for {:.0f}/s, offered {:.0f}/s, "
+      "achieved "
+      "{:.0f}/s\n\n",
+      report.scheduler.empty() ? "unknown" : report.scheduler, known(report.workers),
+      report.depth == 0u ? "unbounded" : known(report.depth), report.seed, report.duration_s, report.warmup_s,
+      report.connections, report.connections == 1 ? "" : "s", report.requested_rps, report.offered_rps,
+      report.achieved_rps);
+}
+
+}  // namespace
+
+Summary summarise(const Histogram& histogram, double scale) {
+  Summary summary;
+  summary.count = histogram.count();
+  if (summary.count == 0) return summary;
+  const auto quantile = [&](double q, std::uint64_t inverse_tail) -> std::optional<double> {
+    if (summary.count < kSamplesBeyond * inverse_tail) return std::nullopt;
+    return static_cast<double>(histogram.quantile(q).value) * scale;
+  };
+  summary.mean = histogram.mean_ns() * scale;
+  summary.p50 = quantile(0.5, 2);
+  summary.p90 = quantile(0.9, 10);
+  summary.p99 = quantile(0.99, 100);
+  summary.p999 = quantile(0.999, 1000);
+  summary.max = static_cast<double>(histogram.max().value) * scale;
+  return summary;
+}
+
+Distribution distribution_of(const Histogram& histogram, double scale) {
+  Distribution points;
+  std::uint64_t above = histogram.count();
+  const double total = static_cast<double>(above);
+  histogram.for_each([&](const Histogram::Bucket& bucket) {
+    above -= bucket.count;
+    points.emplace_back(static_cast<double>(bucket.highest.value) * scale,
+                        static_cast<double>(above) / total);
+  });
+  return points;
+}
+
+std::uint64_t Outcomes::dropped_total() const {
+  return std::accumulate(dropped.begin(), dropped.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
+}
+
+std::uint64_t Outcomes::without_outcome() const { return sent - completed - dropped_total() - timed_out; }
+
+std::string Report::schedule_warning() const {
+  if (kept_schedule) return {};
+  return fmt::format(
+      "the generator could not keep its schedule: it sent up to {} us late (p99 {} us), and that lag is part "
+      "of the "
+      "latencies above; use a lower rate, more connections or a machine of its own",
+      short_number(send_lag_us.max), short_number(send_lag_us.p99));
+}
+
+ordered_json to_json(const Report& report, bool with_distributions) {
+  ordered_json json{{"schema", "rain.report/1"}};
+  json["scheduler"] = report.scheduler.empty() ? ordered_json(nullptr) : ordered_json(report.scheduler);
+  json["workers"] = or_null(report.workers);
+  json["depth"] = or_null(report.depth);
+  json["seed"] = report.seed;
+  json["duration_s"] = rounded(report.duration_s);
+  json["offered_rps"] = rounded(report.offered_rps);
+  json["achieved_rps"] = rounded(report.achieved_rps);
+  json["latency_us"] = summary_json(report.latency_us);
+  json["slowdown"] = summary_json(report.slowdown);
+  json["parts_us"] = {{"switch", summary_json(report.switch_us)},
+                      {"worker", summary_json(report.worker_us)},
+                      {"service", summary_json(report.service_us)},
+                      {"wire", summary_json(report.wire_us)}};
+  json["classes"] = ordered_json::array();
+  for (const ClassReport& one : report.classes)
+    json["classes"].push_back(class_json(one, with_distributions));
+  json["outcomes"] = outcomes_json(report.outcomes);
+  json["switch"] = {
+      {"queued_ratio",
+       report.in_switch.queued_ratio ? ordered_json(*report.in_switch.queued_ratio) : ordered_json(nullptr)},
+      {"recirculations", or_null(report.in_switch.recirculations)},
+      {"queue_p99", or_null(report.in_switch.queue_p99)}};
+  json["events"] = report.events;
+  json["wall_s"] = rounded(report.wall_s);
+  json["warmup_s"] = rounded(report.warmup_s);
+  json["requested_rps"] = rounded(report.requested_rps);
+  json["connections"] = report.connections;
+  json["send_lag_us"] = summary_json(report.send_lag_us);
+  json["kept_schedule"] = report.kept_schedule;
+  json["schedule_warning"] =
+      report.kept_schedule ? ordered_json(nullptr) : ordered_json(report.schedule_warning());
+  json["warmup_outcomes"] = outcomes_json(report.warmup_outcomes);
+  return json;
+}
+
+std::string short_number(std::optional<double> value) {
+  if (!value) return "-";
+  const double magnitude = std::abs(*value);
+  if (magnitude == 0) return "0";
+  if (magnitude >= 100) return fmt::format("{:.0f}", *value);
+  if (magnitude >= 10) return fmt::format("{:.1f}", *value);
+  if (magnitude >= 1) return fmt::format("{:.2f}", *value);
+  return fmt::format("{:.3f}", *value);
+}
+
+std::string to_table(const Report& report) {
+  std::string text = head_lines(report);
+  text += fmt::format(kRowFormat, "", "count", "mean", "p50", "p90", "p99", "p99.9", "max");
+  text += row("latency us", report.latency_us);
+  text += row("slowdown", report.slowdown);
+  text += row("  in switch us", report.switch_us);
+  text += row("  in worker us", report.worker_us);
+  text += row("  service us", report.service_us);
+  text += row("  wire us", report.wire_us);
+  bool hidden = hides_a_quantile(report.latency_us);
+  for (const ClassReport& one : report.classes) {
+    text += row(one.name + " latency us", one.latency_us);
+    text += row(one.name + " slowdown", one.slowdown);
+    hidden = hidden || hides_a_quantile(one.latency_us);
+  }
+  text += row("send lag us", report.send_lag_us);
+  if (hidden) text += fmt::format("  (-: fewer than {} samples lie beyond that quantile)\n", kSamplesBeyond);
+  text += '\n' + outcomes_lines(report.outcomes);
+  const auto& in_switch = report.in_switch;
+  text += fmt::format(
+      "  switch: {} % of the requests waited in its queue, queue length p99 {}, recirculations {}\n",
+      in_switch.queued_ratio ? fmt::format("{:.1f}", *in_switch.queued_ratio * 100) : "-",
+      short_number(in_switch.queue_p99),
+      in_switch.recirculations ? std::to_string(*in_switch.recirculations) : "unknown");
+  if (const std::string warning = report.schedule_warning(); !warning.empty())
+    text += "  WARNING: " + warning + '\n';
+  return text;
+}
+
+}  // namespace rain::tools

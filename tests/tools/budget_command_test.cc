@@ -1,0 +1,72 @@
+// Tests of `rain budget`, by running it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/run_rain.h"
+
+namespace rain::tools {
+namespace {
+
+using testing::Finished;
+using ::testing::HasSubstr;
+using testing::run_rain;
+
+TEST(BudgetCommand, budget__json_beside_the_paper) {
+  const Finished finished = run_rain({"budget", "rain-paper", "--levels", "2", "--json"});
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_EQ(finished.err, "");
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(json["program"], "rain-paper");
+  EXPECT_EQ(json["levels"], 2);
+  EXPECT_EQ(json["paper_prototype"]["stages"], 11);
+  EXPECT_EQ(json["paper_prototype"]["sram_share"], 0.241);
+  EXPECT_EQ(json["per_stage"].size(), json["stages"].get<std::size_t>());
+  EXPECT_EQ(json["fits"], true);
+}
+
+TEST(BudgetCommand, budget__levels_cost_stages) {
+  unsigned before = 0;
+  for (const char* levels : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
+    const auto json = nlohmann::json::parse(run_rain({"budget", "rain", "--levels", levels, "--json"}).out);
+    EXPECT_GE(json["stages"].get<unsigned>(), before) << levels;
+    before = json["stages"].get<unsigned>();
+  }
+  EXPECT_GT(before, 12u);
+}
+
+TEST(BudgetCommand, budget__table_for_every_program) {
+  for (const char* program :
+       {"rain", "rain-paper", "r2p2", "racksched", "draconis", "pallas", "random", "round-robin", "jsq"}) {
+    const Finished finished = run_rain({"budget", program});
+    EXPECT_EQ(finished.status, 0) << program;
+    EXPECT_THAT(finished.out, HasSubstr("paper's prototype")) << program;
+    EXPECT_THAT(finished.out, HasSubstr("24.1 %")) << program;
+  }
+}
+
+TEST(BudgetCommand, budget__bad_input) {
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
+    const Finished finished = run_rain(arguments);
+    EXPECT_EQ(finished.status, 2) << message;
+    EXPECT_EQ(finished.out, "") << message;
+    EXPECT_EQ(finished.err, message + "\n");
+  };
+  refused({"budget"}, "rain budget: PROGRAM is required");
+  refused({"budget", "rian"},
+          "rain budget: PROGRAM = rian: one of rain, rain-paper, r2p2, racksched, draconis, pallas, random, "
+          "round-robin, jsq; did you mean 'rain'?");
+  refused({"budget", "rain", "--levels", "9"}, "rain budget: --levels = 9: an integer from 1 to 8");
+  refused({"budget", "rain", "--levels", "x"}, "rain budget: --levels = \"x\": an integer from 1 to 8");
+  refused({"budget", "rain", "--workers", "1025"},
+          "rain budget: --workers = 1025: an integer from 1 to 1024");
+  refused({"budget", "rain", "--slices", "0"}, "rain budget: --slices = 0: an integer from 1 to 64");
+  refused({"budget", "rain", "--queue-capacity", "0"},
+          "rain budget: --queue-capacity = 0: an integer from 1 to 1048576, tasks");
+  refused({"budget", "rain", "--level", "3"},
+          "rain budget: '--level' is not expected; did you mean '--levels'?; --help lists the flags");
+}
+
+}  // namespace
+}  // namespace rain::tools

@@ -1,0 +1,41 @@
+// Tests of the command's frame, by running it: help, version, and words that are no commands.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tools/run_rain.h"
+
+namespace rain::tools {
+namespace {
+
+using testing::Finished;
+using ::testing::HasSubstr;
+using testing::run_rain;
+using ::testing::StartsWith;
+
+TEST(Command, run_command__help_and_version) {
+  const Finished help = run_rain({"--help"});
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.out, HasSubstr("budget"));
+  EXPECT_EQ(help.err, "");
+  const Finished of_command = run_rain({"budget", "--help"});
+  EXPECT_EQ(of_command.status, 0);
+  EXPECT_THAT(of_command.out, HasSubstr("--levels"));
+  const Finished version = run_rain({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_THAT(version.out, StartsWith("rain "));
+}
+
+TEST(Command, run_command__unknown_words) {
+  const Finished none = run_rain({});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, StartsWith("rain: a command is missing: one of "));
+  const Finished unknown = run_rain({"budgte"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_THAT(unknown.err, StartsWith("rain: 'budgte' is not a command: one of "));
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean 'budget'?\n"));
+  EXPECT_EQ(run_rain({"--bogus"}).status, 2);
+}
+
+}  // namespace
+}  // namespace rain::tools

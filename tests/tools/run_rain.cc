@@ -1,0 +1,127 @@
+// See run_rain.h.
+#include "tools/run_rain.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace rain::tools::testing {
+namespace {
+
+std::filesystem::path fresh_folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "rain-test-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  return pattern;
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+bool bind_port(int fd, std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+}
+
+bool all_free(std::uint16_t first, unsigned count) {
+  std::vector<int> sockets;
+  bool free = true;
+  for (unsigned i = 0; i < count && free; ++i) {
+    sockets.push_back(socket(AF_INET, SOCK_DGRAM, 0));
+    free = bind_port(sockets.back(), static_cast<std::uint16_t>(first + i));
+  }
+  for (const int fd : sockets) close(fd);
+  return free;
+}
+
+}  // namespace
+
+Running::Running(const std::vector<std::string>& arguments) : folder_(fresh_folder()) {
+  std::vector<std::string> words{RAIN_BINARY};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const int out = open((folder_ / "out").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  const int err = open((folder_ / "err").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  pid_ = fork();
+  if (pid_ == 0) {
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  close(out);
+  close(err);
+  if (pid_ < 0) throw std::runtime_error("fork");
+}
+
+Running::~Running() {
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string Running::out() const { return content_of(folder_ / "out"); }
+std::string Running::err() const { return content_of(folder_ / "err"); }
+
+bool Running::wait_for(const std::string& text) {
+  constexpr unsigned kPollsPerSecond = 100;
+  for (unsigned i = 0; i < 60 * kPollsPerSecond; ++i) {
+    if ((out() + err()).find(text) != std::string::npos) return true;
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return false;
+    if (info.si_pid != 0) return (out() + err()).find(text) != std::string::npos;
+    usleep(1'000'000 / kPollsPerSecond);
+  }
+  return false;
+}
+
+Finished Running::finish() {
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  pid_ = -1;
+  return {
+      .status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), .out = out(), .err = err()};
+}
+
+Finished run_rain(const std::vector<std::string>& arguments) { return Running(arguments).finish(); }
+
+ScratchFile::ScratchFile(const std::string& name, const std::string& content) : path_(fresh_folder() / name) {
+  std::ofstream(path_) << content;
+}
+
+ScratchFile::~ScratchFile() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_.parent_path(), ignored);
+}
+
+std::uint16_t free_ports(unsigned count) {
+  // Below the range from which the kernel gives ports to clients; the process id spreads tests that run at once.
+  constexpr unsigned kFirst = 10'000;
+  constexpr unsigned kRange = 20'000;
+  static unsigned next = static_cast<unsigned>(getpid()) * 97 % kRange;
+  for (unsigned tries = 0; tries < kRange; ++tries) {
+    const auto first = static_cast<std::uint16_t>(kFirst + next);
+    next = (next + count) % kRange;
+    if (all_free(first, count)) return first;
+  }
+  throw std::runtime_error("no free ports");
+}
+
+}  // namespace rain::tools::testing
