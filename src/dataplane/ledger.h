@@ -3,7 +3,8 @@
 // The paper's token is lost for ever when a packet is. Ours is numbered per (worker, level): a repeated one
 // is recognised, a lost one can be asked after (SYNC) and issued again, and so no fault costs capacity.
 // `seen` sits in the first stage, before anything is changed; `consumed` in a late one, where it is known
-// whose token was spent.
+// whose token was spent. A token that can serve no task any more (its worker began another life, its FIFO was
+// full) reads as consumed too: a worker that took it for filed would wait for ever.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,13 @@
 #include "dataplane/token_fifo.h"
 
 namespace rain::dataplane {
+
+/// A filed token is alive while its worker is in the same slice and in the same epoch.
+template <typename M>
+bool token_alive(M& memory, SliceId slice, const TokenCell& token) {
+  const WorkerEntry* worker = memory.worker(token.worker);
+  return worker != nullptr && worker->slice == slice && worker->epoch == token.epoch;
+}
 
 template <std::uint8_t kId, std::uint8_t kSeenStage, std::uint8_t kConsumedStage>
 struct Ledger {
@@ -41,7 +49,16 @@ struct Ledger {
 
   template <typename M>
   static void consume(Pass& pass, M& memory, const TokenCell& token) {
-    Consumed::at(pass, memory, index(token.worker, token.level)) = token.generation;
+    keep_newest(Consumed::at(pass, memory, index(token.worker, token.level)), token.generation);
+  }
+
+  /// Control plane, between packets: whether the token is dead; if so, it reads as consumed from now on.
+  template <typename M>
+  static bool consume_if_dead(M& memory, SliceId slice, const TokenCell& token) {
+    if (token_alive(memory, slice, token)) return false;
+    keep_newest(*memory.template cell<Generation>(ConsumedSpec::value.id, index(token.worker, token.level)),
+                token.generation);
+    return true;
   }
 
   /// The answer to SYNC.
@@ -62,14 +79,11 @@ struct Ledger {
   static std::uint32_t index(WorkerId worker, Level level) {
     return std::uint32_t{worker.value} * kMaxQuota + level.value;
   }
+  /// A dead token may be met after a newer one of its worker was spent.
+  static void keep_newest(Generation& newest, Generation generation) {
+    if (generation.newer_than(newest)) newest = generation;
+  }
 };
-
-/// A filed token is alive while its worker is in the same slice and in the same epoch.
-template <typename M>
-bool token_alive(M& memory, SliceId slice, const TokenCell& token) {
-  const WorkerEntry* worker = memory.worker(token.worker);
-  return worker != nullptr && worker->slice == slice && worker->epoch == token.epoch;
-}
 
 /// Checks that need no register: is this FEEDBACK or SYNC from the worker it names, in its present life?
 template <typename M>

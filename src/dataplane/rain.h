@@ -20,8 +20,8 @@
 //
 // Rejected: scanning the levels first and deciding afterwards (two accesses of the counts); a count per level
 // in the gate (more than one stateful unit can hold). Tolerated: the gate counts tokens whose worker has left
-// meanwhile. A task that takes one passes once more, the program's only recirculation, and the count has gone
-// down by the dead one.
+// meanwhile, or whose FIFO was full. A task that takes one passes once more, the program's only
+// recirculation, and the count has gone down by the one that was missing.
 //
 // Stages: 0 token_seen; 1 drain; 2 gate; 3 task head and tail, rings of levels 0 and 1; then one stage for
 // the ring of each further level, every ring's cells in the stage after it; token_consumed two stages after
@@ -108,7 +108,7 @@ class RainProgram {
   /// Control plane, between packets: takes the tokens that died with an epoch out of the slice's FIFOs and
   /// its gate.
   void forget_dead_tokens(SliceId slice) {
-    const auto dead = [&](const TokenCell& cell) { return !token_alive(memory_, slice, cell); };
+    const auto dead = [&](const TokenCell& cell) { return Tokens::consume_if_dead(memory_, slice, cell); };
     Gate& gate = *memory_.template cell<Gate>(GateSpec::value.id, slice.value);
     gate.balance -= static_cast<std::int32_t>(Fifo<0>::remove_if(memory_, slice, dead));
     [&]<unsigned... kLevel>(std::integer_sequence<unsigned, kLevel...>) {
@@ -168,11 +168,9 @@ class RainProgram {
     TokenCell token{};
     const bool found = choice == Choice::kIdleToken ? Fifo<0>::pop(pass, memory_, id, token)
                                                     : pop_lowest_spare<1>(pass, id, token);
-    if (!found || !token_alive(memory_, id, token)) {
-      return {.action = Action::kRecirculate, .reason = DropReason::kStaleToken, .slice = id};
-    }
-    Tokens::consume(pass, memory_, token);
-    return forward(id, token);
+    if (found) Tokens::consume(pass, memory_, token);
+    if (found && token_alive(memory_, id, token)) return forward(id, token);
+    return {.action = Action::kRecirculate, .reason = DropReason::kStaleToken, .slice = id};
   }
 
   template <unsigned kLevel>
@@ -205,6 +203,7 @@ class RainProgram {
       Tokens::consume(pass, memory_, cell);
     } else if (!file<0>(pass, id, cell)) {
       verdict = ignore(DropReason::kTokenQueueFull);
+      Tokens::consume(pass, memory_, cell);
     }
     verdict.queue_length = waiting(gate);
     return verdict;

@@ -52,7 +52,7 @@ class RainPaperProgram {
 
   void forget_dead_tokens(SliceId slice) {
     const std::uint32_t removed = Fifo::remove_if(
-        memory_, slice, [&](const TokenCell& cell) { return !token_alive(memory_, slice, cell); });
+        memory_, slice, [&](const TokenCell& cell) { return Tokens::consume_if_dead(memory_, slice, cell); });
     *memory_.template cell<std::int32_t>(BalanceSpec::value.id, slice.value) -=
         static_cast<std::int32_t>(removed);
   }
@@ -88,11 +88,10 @@ class RainPaperProgram {
 
   Verdict spend(Pass& pass, SliceId id) {
     TokenCell token{};
-    if (!Fifo::pop(pass, memory_, id, token) || !token_alive(memory_, id, token)) {
-      return {.action = Action::kRecirculate, .reason = DropReason::kStaleToken, .slice = id};
-    }
-    Tokens::consume(pass, memory_, token);
-    return forward(id, token);
+    const bool found = Fifo::pop(pass, memory_, id, token);
+    if (found) Tokens::consume(pass, memory_, token);
+    if (found && token_alive(memory_, id, token)) return forward(id, token);
+    return {.action = Action::kRecirculate, .reason = DropReason::kStaleToken, .slice = id};
   }
 
   Verdict token(const PacketView& packet, Nanos now) {
@@ -112,6 +111,7 @@ class RainPaperProgram {
       Tokens::consume(pass, memory_, cell);
     } else if (!Fifo::push(pass, memory_, id, cell)) {
       verdict = ignore(DropReason::kTokenQueueFull);
+      Tokens::consume(pass, memory_, cell);
     }
     verdict.queue_length = waiting(balance);
     return verdict;
