@@ -132,7 +132,7 @@ class RainProgram {
     Pass pass;
     const bool can_wait = packet.message.payload.size() <= kInlinePayloadBytes || memory_.free_holds() > 0;
     Gate& gate = GateState::at(pass, memory_, id.value);
-    const Choice choice = can_wait ? admit(gate, *slice) : admit_unbuffered(gate);
+    const Choice choice = can_wait ? admit(gate, *slice) : admit_unbuffered(gate, *slice);
     Verdict verdict;
     if (choice == Choice::kWait) {
       Tasks::push(pass, memory_, id, packet, now);
@@ -155,11 +155,12 @@ class RainProgram {
     return gate.balance-- > 0 ? Choice::kIdleToken : Choice::kWait;
   }
 
-  /// A payload that cannot be held: it is forwarded at once or not at all, and never overtakes a task that
-  /// waits.
-  static Choice admit_unbuffered(Gate& gate) {
+  /// A payload that cannot be held is forwarded at once or not at all. Besides the token that any task would
+  /// get, it takes a spare one rather than wait where no other task waits: it overtakes nobody.
+  static Choice admit_unbuffered(Gate& gate, const SliceEntry& slice) {
     if (gate.balance > 0) return --gate.balance, Choice::kIdleToken;
-    if (gate.balance == 0 && gate.spare > 0) return --gate.spare, Choice::kSpareToken;
+    const bool may_spill = gate.balance == 0 || gate.balance <= -static_cast<std::int32_t>(slice.spill);
+    if (may_spill && gate.spare > 0) return --gate.spare, Choice::kSpareToken;
     return Choice::kFull;
   }
 

@@ -118,9 +118,11 @@ class SoftMemory {
 
   // --- what the control plane sees; only between packets ---
 
+  /// A spill threshold above the queue's capacity is taken as the capacity.
   void set_slice(SliceId id, const SliceEntry& entry) {
     RAIN_ASSERT(id.value < shape_.slices && entry.queue_capacity <= shape_.task_ring);
     slices_[id.value] = entry;
+    if (entry.spill > entry.queue_capacity) slices_[id.value].spill = entry.queue_capacity;
     rebuild_members();
   }
   void set_worker(WorkerId id, const WorkerEntry& entry) {

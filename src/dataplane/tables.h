@@ -24,7 +24,8 @@ struct WorkerEntry {
 struct SliceEntry {
   bool present = false;
   std::uint32_t queue_capacity = 0;  ///< tasks that may wait, 1..ring size of the memory
-  std::uint32_t spill = 0;           ///< program `rain`: waiting tasks from which busy workers take some
+  std::uint32_t spill = 0;           ///< program `rain`: waiting tasks from which busy workers take some;
+                                     ///< at most queue_capacity, or a full queue would refuse them instead
   std::uint16_t drain = 0;           ///< program `rain`: every drain-th spare token serves the head; 0: never
   std::uint8_t depth = 1;            ///< program `r2p2`: n of JBSQ(n), 1..kMaxQuota
   bool recirculate = false;  ///< program `racksched`: refresh loads by an extra pass instead of by reports
