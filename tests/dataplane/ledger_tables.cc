@@ -1,0 +1,249 @@
+// Packet tables of the token ledger: repeats, dead tokens, and what the switch answers to SYNC at each stage
+// of a token's life.
+#include "dataplane/packet_table.h"
+
+namespace rain::packet_table {
+
+using dataplane::ProgramId;
+
+namespace {
+
+PacketTable repeats(ProgramId program) {
+  PacketTable table(table_name(program, "a_generation_is_accepted_once"), program, small_rack(2));
+  const Expected repeat = ignored(DropReason::kDuplicateToken);
+  table
+      .send(token(0).generation(0), repeat)  // none was ever issued
+      .send(token(0).generation(2), consumed())
+      .send(token(0).generation(2), repeat)  // filed
+      .send(token(0).generation(1), repeat)  // older, late
+      .counts(0, {.balance = 1})
+      .send(token(1).generation(1), consumed())  // each worker counts for itself
+      .send(task(), forwarded(0).generation(2))
+      .send(token(0).generation(2), repeat)      // spent
+      .send(token(0).generation(9), consumed())  // after a gap
+      .send(token(0).generation(8), repeat)
+      .counts(0, {.balance = 2})
+      .send(task(), forwarded(1).generation(1))
+      .send(task(), forwarded(0).generation(9))
+      .send(task().request(1), buffered())
+      .send(token(0).generation(9), repeat)  // a waiting task does not change it
+      .send(token(0).generation(10), dispatched(0, 1).generation(10))
+      .send(token(0).generation(10), repeat)
+      .counts(0, {.balance = 0});
+  return table;
+}
+
+PacketTable wrap_around(ProgramId program) {
+  PacketTable table(table_name(program, "generations_wrap_around"), program, small_rack(1));
+  const Expected repeat = ignored(DropReason::kDuplicateToken);
+  table
+      .send(token(0).generation(0x8000'0000), repeat)  // half the circle away from none: not newer
+      .send(token(0).generation(0xFFFF'FFFF), repeat);
+  for (const std::uint32_t step : {0x7FFF'FFFFu, 0x8000'0000u, 0xFFFF'FFFEu, 0xFFFF'FFFFu, 0u, 1u}) {
+    table.send(token(0).generation(step), consumed())
+        .send(token(0).generation(step), repeat)
+        .send(token(0).generation(step - 1), repeat)
+        .send(task(), forwarded(0).generation(step))
+        .send(sync(0), synced(step, step));
+  }
+  table.send(token(0).generation(0xFFFF'FFFF), repeat).counts(0, {.balance = 0});
+  return table;
+}
+
+PacketTable levels_apart(ProgramId program) {
+  PacketTable table(table_name(program, "each_level_has_its_own_ledger"), program, small_rack(2));
+  for (const unsigned level : {0u, 1u, 2u, 3u}) {
+    table.send(token(1).level(level).generation(7 + level), consumed())
+        .send(token(1).level(level).generation(7 + level), ignored(DropReason::kDuplicateToken));
+  }
+  for (const unsigned level : {0u, 1u, 2u, 3u}) {
+    table.send(sync(1).level(level), synced(7 + level, 0))
+        .send(task(), forwarded(1).level(level).generation(7 + level))
+        .send(sync(1).level(level), synced(7 + level, 7 + level))
+        .send(sync(0).level(level), synced(0, 0));
+  }
+  return table;
+}
+
+PacketTable life_of_a_token(ProgramId program) {
+  PacketTable table(table_name(program, "sync_tells_each_stage_of_a_token"), program, small_rack(1));
+  table.send(sync(0), synced(0, 0).epoch(kFirstEpoch))
+      .send(token(0).epoch(kFirstEpoch + 1), ignored(DropReason::kStaleEpoch))
+      .send(sync(0).generation(77), synced(0, 0))  // a question teaches nothing
+      .send(token(0).generation(1), consumed())
+      .send(sync(0), synced(1, 0))  // filed
+      .send(task(), forwarded(0))
+      .send(sync(0), synced(1, 1))  // spent on a task that came
+      .send(token(0).generation(2), consumed())
+      .send(sync(0), synced(2, 1))
+      .send(token(0).generation(2), ignored(DropReason::kDuplicateToken))
+      .send(sync(0), synced(2, 1))
+      .send(task(), forwarded(0))
+      .send(task().request(5), buffered())
+      .send(sync(0), synced(2, 2))
+      .send(token(0).generation(3), dispatched(0, 5))
+      .send(sync(0), synced(3, 3))  // spent on arrival
+      .move_worker(0, 0, kFirstEpoch + 4)
+      .send(sync(0), synced(3, 3).epoch(kFirstEpoch + 4))
+      .counts(0, {.balance = 0});
+  return table;
+}
+
+/// Worker 0 and 2 get a new epoch while their tokens are filed; worker 1 lives on.
+PacketTable dead_tokens_met(ProgramId program) {
+  PacketTable table(table_name(program, "a_dead_token_costs_one_more_pass"), program, small_rack(3));
+  table.send(token(0), consumed())
+      .send(token(1), consumed())
+      .send(token(2), consumed())
+      .move_worker(0, 0, 2)
+      .move_worker(2, 0, 2)
+      .counts(0, {.balance = 3})
+      .send(task().request(1), forwarded(1).after_recirculations(1))
+      .counts(0, {.balance = 1})
+      .send(task().request(2), buffered().after_recirculations(1).queue_length(1))
+      .counts(0, {.balance = -1})
+      .send(token(0).generation(2), ignored(DropReason::kStaleEpoch))
+      .send(token(0).generation(2).epoch(2), dispatched(0, 2).generation(2).queue_length(0))
+      .counts(0, {.balance = 0});
+  return table;
+}
+
+PacketTable gone_worker(ProgramId program) {
+  Rack rack = small_rack(3);
+  rack.slice({}).type(1, 1);
+  PacketTable table(table_name(program, "tokens_die_when_their_worker_leaves"), program, rack);
+  table.send(token(0), consumed())
+      .send(token(1), consumed())
+      .send(token(2), consumed())
+      .move_worker(0, 1, kFirstEpoch)  // the slice alone tells
+      .remove_worker(1)
+      .send(token(1).generation(2), ignored(DropReason::kUnknownWorker))
+      .send(token(0).generation(2), consumed())
+      .counts(1, {.balance = 1})
+      .send(task(), forwarded(2).after_recirculations(2))
+      .send(task().type(1), forwarded(0).generation(2));
+  return table;
+}
+
+PacketTable dead_tokens_forgotten(ProgramId program) {
+  PacketTable table(table_name(program, "forgetting_dead_tokens_keeps_order_and_counts"), program,
+                    small_rack(5));
+  for (const unsigned worker : {3u, 0u, 4u, 1u, 2u}) table.send(token(worker), consumed());
+  table.forget_dead_tokens(0)
+      .counts(0, {.balance = 5})
+      .move_worker(0, 0, 2)
+      .move_worker(1, 0, 2)
+      .forget_dead_tokens(0)
+      .counts(0, {.balance = 3})
+      .forget_dead_tokens(0)
+      .counts(0, {.balance = 3})
+      .send(token(1).generation(2).epoch(2), consumed())
+      .send(task(), forwarded(3))
+      .send(task(), forwarded(4))
+      .send(task(), forwarded(2))
+      .send(task(), forwarded(1).generation(2))
+      .send(task().request(1), buffered())
+      .send(task().request(2), buffered())
+      .move_worker(2, 0, 2)
+      .forget_dead_tokens(0)  // waiting tasks are none of its business
+      .counts(0, {.balance = -2})
+      .send(token(4).generation(2), dispatched(4, 1))
+      .send(token(4).generation(3), dispatched(4, 2));
+  return table;
+}
+
+/// The FIFO's ring is compacted across its wrap-around.
+PacketTable forgotten_across_the_wrap(ProgramId program) {
+  Rack rack = small_rack(4);
+  PacketTable table(table_name(program, "forgetting_works_across_the_ring_s_end"), program, rack.tokens(4));
+  table.repeat(3, token(0).generation(1), consumed()).repeat(3, task(), forwarded(0));
+  for (const unsigned worker : {0u, 1u, 2u, 3u}) table.send(token(worker).generation(4), consumed());
+  table.move_worker(1, 0, 2)
+      .forget_dead_tokens(0)
+      .counts(0, {.balance = 3})
+      .send(token(1).generation(5).epoch(2), consumed())
+      .send(task(), forwarded(0))
+      .send(task(), forwarded(2))
+      .send(task(), forwarded(3))
+      .send(task(), forwarded(1).generation(5));
+  return table;
+}
+
+/// A token that can serve no task any more must read as consumed, or its worker would wait for ever for it.
+PacketTable dead_tokens_are_spent(ProgramId program) {
+  PacketTable table(table_name(program, "a_dead_token_reads_as_consumed"), program, small_rack(3));
+  table.send(token(0).generation(4), consumed())
+      .send(token(1).generation(6), consumed())
+      .send(token(2).generation(8), consumed())
+      .move_worker(0, 0, 2)
+      .move_worker(1, 0, 2)
+      .send(task(), forwarded(2).after_recirculations(2))
+      .send(sync(0), synced(4, 4).epoch(2))
+      .send(sync(1), synced(6, 6).epoch(2))
+      .send(token(0).epoch(2).generation(5), consumed())
+      .send(token(1).epoch(2).generation(7), consumed())
+      .move_worker(0, 0, 3)
+      .forget_dead_tokens(0)
+      .send(sync(0), synced(5, 5).epoch(3))
+      .send(sync(1), synced(7, 6).epoch(2));
+  return table;
+}
+
+/// Worker 0 moves to slice 1, spends a newer token there, and only then its old one is found dead in slice 0.
+PacketTable ledger_never_goes_back(ProgramId program) {
+  Rack rack = small_rack(1);
+  rack.slice({}).type(1, 1);
+  PacketTable table(table_name(program, "the_ledger_never_goes_back"), program, rack);
+  table.send(token(0).generation(1), consumed())
+      .move_worker(0, 1, 2)
+      .send(token(0).generation(2).epoch(2), consumed())
+      .send(task().type(1), forwarded(0).generation(2))
+      .send(sync(0), synced(2, 2))
+      .send(task().request(3), buffered().after_recirculations(1))
+      .send(sync(0), synced(2, 2))
+      .move_worker(0, 0, 3)
+      .send(token(0).generation(3).epoch(3), dispatched(0, 3))
+      .send(token(0).generation(4).epoch(3), consumed())
+      .move_worker(0, 1, 4)
+      .send(token(0).generation(5).epoch(4), consumed())
+      .send(task().type(1), forwarded(0).generation(5))
+      .forget_dead_tokens(0)
+      .send(sync(0), synced(5, 5))
+      .counts(0, {.balance = 0});
+  return table;
+}
+
+/// Only workers that break the rules fill a token FIFO; the count heals and the ledger does not lie.
+PacketTable token_fifo_full(ProgramId program) {
+  Rack rack = small_rack(3);
+  PacketTable table(table_name(program, "a_token_beyond_the_fifo_is_given_up"), program, rack.tokens(2));
+  table.send(token(0), consumed())
+      .send(token(1), consumed())
+      .send(token(2).generation(6), ignored(DropReason::kTokenQueueFull))
+      .send(sync(2), synced(6, 6))
+      .send(task().request(1), forwarded(0))
+      .send(task().request(2), forwarded(1))
+      .send(task().request(3), buffered().after_recirculations(1))
+      .counts(0, {.balance = -1})
+      .send(token(2).generation(7), dispatched(2, 3))
+      .counts(0, {.balance = 0});
+  return table;
+}
+
+}  // namespace
+
+std::vector<PacketTable> ledger_tables(ProgramId program) {
+  return {repeats(program),
+          wrap_around(program),
+          levels_apart(program),
+          life_of_a_token(program),
+          dead_tokens_met(program),
+          gone_worker(program),
+          dead_tokens_forgotten(program),
+          forgotten_across_the_wrap(program),
+          dead_tokens_are_spent(program),
+          ledger_never_goes_back(program),
+          token_fifo_full(program)};
+}
+
+}  // namespace rain::packet_table

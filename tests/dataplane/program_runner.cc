@@ -1,0 +1,141 @@
+#include "dataplane/program_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "dataplane/soft_memory.h"
+#include "dataplane/test_memory.h"
+
+namespace rain::packet_table {
+
+using dataplane::Action;
+using dataplane::PacketView;
+using dataplane::SoftMemory;
+using dataplane::Verdict;
+
+namespace {
+
+/// Far more passes than dead tokens in any table.
+constexpr unsigned kMaxPasses = 1000;
+
+template <typename Program>
+class ProgramRunner final : public Runner {
+ public:
+  explicit ProgramRunner(const Rack& rack)
+      : memory_(Program::kRegisters, rack.shape()), program_(memory_.get()) {
+    for (std::size_t i = 0; i < rack.slices.size(); ++i) {
+      set_slice({static_cast<std::uint16_t>(i)}, rack.slices[i]);
+    }
+    for (std::size_t i = 0; i < rack.workers.size(); ++i) {
+      set_worker({static_cast<std::uint16_t>(i)}, rack.workers[i]);
+    }
+    for (const auto& [type, slice] : rack.types) memory_.get().set_type(type, slice);
+  }
+
+  Outcome inject(const PacketView& packet, Nanos now) override {
+    Outcome outcome;
+    Verdict verdict = program_.pass(packet, now);
+    while (verdict.action == Action::kRecirculate && outcome.recirculations < kMaxPasses) {
+      ++outcome.recirculations;
+      verdict = program_.pass(packet, now);
+    }
+    outcome.action = verdict.action;
+    outcome.reason = verdict.reason;
+    outcome.queue_length = verdict.queue_length;
+    switch (verdict.action) {
+      case Action::kForward:
+        take_packet(packet, outcome);
+        take_dispatch(verdict, outcome);
+        break;
+      case Action::kDispatch:
+        take_entry(*verdict.task, outcome);
+        take_dispatch(verdict, outcome);
+        break;
+      case Action::kReplyDrop:
+        take_packet(packet, outcome);
+        outcome.receiver = packet.source;
+        break;
+      case Action::kReplySync:
+        outcome.receiver = packet.source;
+        outcome.sync = verdict.sync;
+        break;
+      default:
+        break;
+    }
+    return outcome;
+  }
+
+  void set_worker(WorkerId id, const dataplane::WorkerEntry& entry) override {
+    memory_.get().set_worker(id, entry);
+  }
+  void set_slice(SliceId id, const dataplane::SliceEntry& entry) override {
+    memory_.get().set_slice(id, entry);
+  }
+  void forget_dead_tokens(SliceId slice) override { program_.forget_dead_tokens(slice); }
+
+  std::optional<Counts> counts(SliceId slice) override {
+    if constexpr (requires { program_.gate(slice); }) {
+      return Counts{program_.gate(slice).balance, program_.gate(slice).spare};
+    } else if constexpr (requires { program_.balance(slice); }) {
+      return Counts{program_.balance(slice), 0};
+    } else {
+      return std::nullopt;
+    }
+  }
+
+ private:
+  static void take_packet(const PacketView& packet, Outcome& outcome) {
+    const wire::Message& message = packet.message;
+    outcome.request_id = message.request_id;
+    outcome.layout = message.layout;
+    outcome.client = packet.source;
+    outcome.task_type = message.request.task_type;
+    outcome.deadline_us = message.request.deadline_us;
+    outcome.packet_count = message.packet;
+    outcome.payload.assign(message.payload.begin(), message.payload.end());
+  }
+
+  void take_entry(const dataplane::TaskEntry& entry, Outcome& outcome) {
+    outcome.request_id = entry.request_id;
+    outcome.layout = entry.layout;
+    outcome.client = entry.client;
+    outcome.task_type = entry.task_type;
+    outcome.deadline_us = entry.deadline_us;
+    outcome.packet_count = entry.packet_count;
+    outcome.payload.resize(entry.payload_bytes);
+    if (entry.payload_bytes == 0) return;
+    if (entry.hold == dataplane::kNoHold) {
+      EXPECT_LE(entry.payload_bytes, dataplane::kInlinePayloadBytes);
+      std::memcpy(outcome.payload.data(), entry.inline_payload,
+                  std::min<std::size_t>(entry.payload_bytes, dataplane::kInlinePayloadBytes));
+    } else {
+      std::memcpy(outcome.payload.data(), memory_.get().held(entry.hold), entry.payload_bytes);
+      memory_.get().release(entry.hold);
+    }
+  }
+
+  void take_dispatch(const Verdict& verdict, Outcome& outcome) {
+    const dataplane::WorkerEntry* worker = memory_.get().worker(verdict.worker);
+    ASSERT_NE(worker, nullptr);
+    outcome.receiver = worker->address;
+    outcome.worker = verdict.worker;
+    outcome.level = verdict.level;
+    outcome.generation = verdict.generation;
+    outcome.switch_delay_ns = saturate_to_u32(verdict.queue_delay);
+  }
+
+  dataplane::TestMemory memory_;
+  Program program_;
+};
+
+}  // namespace
+
+std::unique_ptr<Runner> make_program_runner(dataplane::ProgramId program, unsigned levels, const Rack& rack) {
+  return dataplane::visit_program<SoftMemory>(program, levels, [&](auto tag) -> std::unique_ptr<Runner> {
+    return std::make_unique<ProgramRunner<typename decltype(tag)::type>>(rack);
+  });
+}
+
+}  // namespace rain::packet_table
