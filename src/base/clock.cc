@@ -4,12 +4,23 @@
 
 namespace rain {
 
-Nanos monotonic_now() {
-  // CLOCK_MONOTONIC and not CLOCK_MONOTONIC_RAW: the latter is not slewed, but leaves the vDSO on some
-  // kernels.
+namespace {
+
+Nanos read_clock(clockid_t clock) {
   timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
+  clock_gettime(clock, &time);
   return seconds(time.tv_sec) + Nanos{time.tv_nsec};
 }
+
+}  // namespace
+
+Nanos monotonic_now() {
+  // CLOCK_MONOTONIC and not CLOCK_MONOTONIC_RAW: the latter is not slewed, but leaves the vDSO on some kernels.
+  return read_clock(CLOCK_MONOTONIC);
+}
+
+Nanos wall_clock_offset() { return read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC); }
+
+Nanos thread_cpu_time() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 }  // namespace rain

@@ -10,4 +10,11 @@ namespace rain {
 /// one host, so points may be compared between them; never between hosts. Thread-safe, about 20 ns.
 Nanos monotonic_now();
 
+/// What to subtract from wall-clock time (since 1970) to get monotonic time, as of now: for the kernel's time
+/// stamps of packets. It jumps when the wall clock is set.
+Nanos wall_clock_offset();
+
+/// CPU time that this thread has used: for benchmarks on machines that do other things too.
+Nanos thread_cpu_time();
+
 }  // namespace rain

@@ -31,10 +31,10 @@ struct Range {
 
 // The keys as ranges that cover 0..65535, each up to the next one's first key: far fewer than keys, because
 // ids are usually dealt out in runs. A key listed twice keeps its first socket.
-std::vector<Range> to_ranges(std::vector<SteeringKey> keys) {
+std::vector<Range> to_ranges(std::vector<SteeringKey> keys, std::uint32_t other_keys) {
   std::stable_sort(keys.begin(), keys.end(),
                    [](const SteeringKey& a, const SteeringKey& b) { return a.key < b.key; });
-  std::vector<Range> ranges{{0, 0}};
+  std::vector<Range> ranges{{0, other_keys}};
   const auto start = [&ranges](std::uint32_t first, std::uint32_t socket) {
     if (ranges.back().first == first) ranges.pop_back();
     if (ranges.empty() || ranges.back().socket != socket) ranges.push_back({first, socket});
@@ -42,18 +42,18 @@ std::vector<Range> to_ranges(std::vector<SteeringKey> keys) {
   std::uint32_t next = 0;
   for (const SteeringKey& entry : keys) {
     if (entry.key < next) continue;
-    if (entry.key > next) start(next, 0);
+    if (entry.key > next) start(next, other_keys);
     start(entry.key, entry.socket);
     next = entry.key + std::uint32_t{1};
   }
-  if (next < kKeyCount) start(next, 0);
+  if (next < kKeyCount) start(next, other_keys);
   return ranges;
 }
 
 // Expects the key in the accumulator and always ends the program: the first range whose end lies above the
 // key wins.
-std::vector<sock_filter> match_key(const std::vector<SteeringKey>& keys) {
-  const std::vector<Range> ranges = to_ranges(keys);
+std::vector<sock_filter> match_key(const SteeringRule& rule) {
+  const std::vector<Range> ranges = to_ranges(rule.keys, rule.other_keys);
   std::vector<sock_filter> code;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (i + 1 < ranges.size()) code.push_back(skip_if_at_least(ranges[i + 1].first, 1, 0));
@@ -87,7 +87,7 @@ tl::expected<std::vector<sock_filter>, std::string> compile_steering(const Steer
         jump(1),
         load_half(kKeyOffset),
     };
-    const std::vector<sock_filter> match = match_key(rule.keys);
+    const std::vector<sock_filter> match = match_key(rule);
     body.insert(body.end(), match.begin(), match.end());
 
     // for each type: if X == type go to the body; after the last: go past it

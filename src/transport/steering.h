@@ -26,10 +26,11 @@ struct SteeringKey {
 struct SteeringRule {
   std::vector<std::uint8_t> types{};    ///< message types that this rule covers, 0..15
   std::uint16_t key_without_field = 0;  ///< key of a packet whose header is too short to carry the field
-  std::vector<SteeringKey> keys{};      ///< keys not listed go to socket 0
+  std::vector<SteeringKey> keys{};
+  std::uint16_t other_keys = 0;  ///< socket of all keys that are not listed
 };
 
-/// Where the filter finds things. A packet that matches no magic, no rule and no key goes to socket 0.
+/// Where the filter finds things. A packet that matches no magic or no rule goes to socket 0.
 struct Steering {
   std::uint8_t plain_magic = 0;   ///< byte 0 of packets whose byte 2 is the type
   std::uint8_t packed_magic = 0;  ///< byte 0 of packets whose byte 2 holds the type in its high nibble

@@ -10,11 +10,11 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <system_error>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/endpoint_text.h"
 
 // From linux/sock_diag.h, whose other contents clash with the C library's headers in older releases.
@@ -63,12 +63,6 @@ Endpoint from_socket_address(const SocketAddress& address) {
 timespec to_timespec(Nanos duration) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   return {static_cast<time_t>(duration.value / kSecond), static_cast<long>(duration.value % kSecond)};
-}
-
-Nanos read_clock(clockid_t id) {
-  timespec time{};
-  clock_gettime(id, &time);
-  return {std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec};
 }
 
 // "cannot bind 127.0.0.1:9000: address already in use"
@@ -259,8 +253,7 @@ std::span<RxPacket> UdpTransport::receive(Nanos now) {
 
   // Kernel stamps are wall-clock time. Both clocks are read next to each other for every batch, because the
   // wall clock may be set while we run; a stamp is never later than `now`, so that no delay is ever negative.
-  const Nanos wall_offset =
-      kernel_time_stamps_ ? read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC) : Nanos{};
+  const Nanos wall_offset = kernel_time_stamps_ ? wall_clock_offset() : Nanos{};
   const auto received = static_cast<std::size_t>(count);
   for (std::size_t i = 0; i < received; ++i) {
     RxPacket& packet = rings.packets[i];

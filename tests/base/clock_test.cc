@@ -23,5 +23,16 @@ TEST(clock, monotonic_now__moves) {
   SUCCEED();
 }
 
+TEST(clock, wall_clock_offset__leads_to_a_time_after_2020) {
+  EXPECT_GT(wall_clock_offset() + monotonic_now(), seconds(50LL * 365 * 86'400));
+}
+
+TEST(clock, thread_cpu_time__rises_with_work) {
+  const Nanos start = thread_cpu_time();
+  while (thread_cpu_time() == start) {
+  }
+  EXPECT_GT(thread_cpu_time(), start);
+}
+
 }  // namespace
 }  // namespace rain

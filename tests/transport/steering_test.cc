@@ -143,6 +143,20 @@ TEST(Steering, compile__repeated_key_keeps_its_first_socket) {
   EXPECT_EQ(run(code, plain(0, 7)), 0u);
 }
 
+TEST(Steering, compile__unlisted_keys_to_the_socket_that_is_named) {
+  SteeringRule tasks = kTasks;
+  tasks.other_keys = 3;
+  tasks.key_without_field = 77;
+  const auto code = compile({tasks, kTokens});
+  EXPECT_EQ(run(code, plain(0, 0)), 3u);
+  EXPECT_EQ(run(code, plain(0, 1)), 0u);
+  EXPECT_EQ(run(code, plain(0, 5)), 3u);
+  EXPECT_EQ(run(code, plain(0, 10)), 3u);
+  EXPECT_EQ(run(code, plain(0, 65535)), 1u);
+  EXPECT_EQ(run(code, plain(0, 1, 8)), 3u);
+  EXPECT_EQ(run(code, plain(2, 5)), 0u);
+}
+
 TEST(Steering, compile__agrees_with_the_list_for_all_keys) {
   SteeringRule rule{.types = {2}};
   for (std::uint16_t key = 10; key < 900; ++key) {
