@@ -29,7 +29,9 @@
 // would need one clock).
 //
 // A dispatch that is not accepted either was given up (its client must hear DROP), or repeats one that was
-// answered before (silence: its task may have run). A bit per recent generation tells them apart.
+// answered before (silence: its task may have run). A bit per recent generation tells them apart. Tolerated:
+// when switch and worker are both restarted while a copy of a dispatch is under way, its number may match a
+// new token, and it takes that token's place.
 #pragma once
 
 #include <array>
@@ -99,8 +101,9 @@ class TokenLedger {
 
   struct LevelState {
     State state = State::kUnknown;
-    bool asked = false;    // a SYNC_ACK with `sequence` is awaited
-    bool suspect = false;  // the last answer said that the token is spent, and no dispatch has come
+    bool numbered = false;  // `generation` is ours: a token of this level was out in this life
+    bool asked = false;     // a SYNC_ACK with `sequence` is awaited
+    bool suspect = false;   // the last answer said that the token is spent, and no dispatch has come
     std::uint16_t sequence = 0;
     Generation generation{};     // newest one that this level has or had out
     std::uint64_t answered = 0;  // bit i: the dispatch of `generation - i` was accepted or refused
@@ -211,7 +214,7 @@ void TokenLedger::establish(unsigned index, const wire::SyncAckFields& ack, unsi
   // Ours is newer only after a change of boot. What is filed of it then was sent by this life, and may be a
   // repeat of a token whose task ran here: it is left to be refused.
   const Generation ours = levels_[index].generation;
-  if (ours.newer_than(ack.seen)) {
+  if (levels_[index].numbered && ours.newer_than(ack.seen)) {
     issue(index, ours.next(), held, now, sink);
   } else if (ack.seen.newer_than(ack.consumed)) {
     adopt(levels_[index], ack.seen);
@@ -243,6 +246,7 @@ inline void TokenLedger::adopt(LevelState& level, Generation generation) {
   const std::uint32_t step = generation.value - level.generation.value;
   level.answered = step < kAnsweredWindow ? level.answered << step : 0;
   level.generation = generation;
+  level.numbered = true;
   level.state = State::kOutstanding;
   level.asked = level.suspect = false;
 }

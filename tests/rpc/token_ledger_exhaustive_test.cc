@@ -1,0 +1,311 @@
+// The token ledger against every interleaving: one worker of quota 2, the switch's half as an obvious model, a network
+// that may lose, repeat and reorder every packet, a switch that may restart or raise the epoch, a worker that may
+// restart. All states within a number of steps are visited, and from each of them the network heals.
+//
+// Checked in every state: tasks held + tokens out <= quota; no dispatch is accepted twice (unless switch and worker were
+// both restarted while a copy of it was under way); the first copy of a dispatch to arrive is answered for (unless a
+// restart made the numbers ambiguous). Checked from every state after healing: all
+// tokens are filed at the switch again within kHealRounds sync intervals, and the worker knows it.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "rpc/token_ledger.h"
+
+namespace rain::rpc {
+namespace {
+
+constexpr unsigned kQuota = 2;
+constexpr Nanos kInterval = milliseconds(1);
+constexpr unsigned kHealRounds = 4;
+constexpr std::size_t kMaxInFlight = 5;
+
+/// A packet on its way; 16 bytes without padding, so that states can be compared as bytes.
+struct Packet {
+  enum Kind : std::uint8_t { kToken, kSync, kDispatch, kAck };
+  std::uint8_t kind;
+  std::uint8_t level;
+  std::uint8_t epoch;
+  std::uint8_t boot;
+  std::uint16_t sequence;
+  std::uint16_t task;  // names the dispatch
+  std::uint32_t generation;
+  std::uint32_t consumed;
+};
+static_assert(sizeof(Packet) == 16);
+
+/// The switch's half, as the program `rain` does it: seen, consumed, and at most one filed token per level.
+struct Switch {
+  std::uint32_t seen[kQuota] = {};
+  std::uint32_t consumed[kQuota] = {};
+  std::uint32_t filed[kQuota] = {};  // 0: none
+  std::uint8_t epoch = 1;
+  std::uint8_t boot = 1;
+  std::uint16_t next_task = 0;
+};
+
+struct State {
+  TokenLedger ledger{{.worker = {1}, .quota = kQuota, .sync_interval = kInterval}};
+  Switch at_switch;
+  Nanos now{};
+  unsigned held = 0;
+  std::uint64_t accepted = 0;  // bit per dispatch
+  std::uint64_t answered = 0;
+  unsigned faults_left = 0;
+  bool may_restart_switch = false, may_raise_epoch = false, may_restart_worker = false;
+  bool ambiguous = false;       // a restart happened
+  bool both_restarted = false;  // nobody remembers the old numbers
+  std::vector<Packet> network;
+
+  /// Takes what the ledger sends.
+  void send(const wire::Message& message, const Endpoint&) {
+    const wire::TokenFields& token = message.token;
+    network.push_back({.kind = message.type == wire::MessageType::kSync ? Packet::kSync : Packet::kToken,
+                       .level = token.level.value,
+                       .epoch = static_cast<std::uint8_t>(token.epoch.value),
+                       .boot = 0,
+                       .sequence = message.request_id.value,
+                       .task = 0,
+                       .generation = token.generation.value,
+                       .consumed = 0});
+  }
+
+  void dispatch(unsigned level) {
+    Switch& sw = at_switch;
+    sw.consumed[level] = sw.filed[level];
+    sw.filed[level] = 0;
+    network.push_back({.kind = Packet::kDispatch,
+                       .level = static_cast<std::uint8_t>(level),
+                       .epoch = 0,
+                       .boot = 0,
+                       .sequence = 0,
+                       .task = sw.next_task++,
+                       .generation = sw.consumed[level],
+                       .consumed = 0});
+  }
+
+  void deliver(const Packet& packet) {
+    Switch& sw = at_switch;
+    switch (packet.kind) {
+      case Packet::kToken:
+        if (packet.epoch != sw.epoch) return;
+        if (!Generation{packet.generation}.newer_than({sw.seen[packet.level]})) return;
+        sw.seen[packet.level] = packet.generation;
+        sw.filed[packet.level] = packet.generation;
+        return;
+      case Packet::kSync:
+        network.push_back({.kind = Packet::kAck,
+                           .level = packet.level,
+                           .epoch = sw.epoch,
+                           .boot = sw.boot,
+                           .sequence = packet.sequence,
+                           .task = 0,
+                           .generation = sw.seen[packet.level],
+                           .consumed = sw.consumed[packet.level]});
+        return;
+      case Packet::kAck: {
+        wire::Message ack;
+        ack.request_id = {packet.sequence};
+        ack.sync_ack = {.worker = {1},
+                        .epoch = {packet.epoch},
+                        .boot_id = {packet.boot},
+                        .seen = {packet.generation},
+                        .consumed = {packet.consumed},
+                        .level = {packet.level}};
+        ledger.on_sync_ack(ack, held, now, *this);
+        return;
+      }
+      case Packet::kDispatch:
+        return arrive(packet);
+    }
+  }
+
+  void arrive(const Packet& packet) {
+    const std::uint64_t bit = std::uint64_t{1} << packet.task;
+    const TokenLedger::Spend spend = ledger.spend({packet.level}, {packet.generation});
+    if (spend != TokenLedger::Spend::kRepeated) {
+      answered |= bit;
+    } else if (!ambiguous) {
+      EXPECT_NE(answered & bit, 0u) << "the first copy of a dispatch was not answered for";
+    }
+    if (spend != TokenLedger::Spend::kAccepted) return;
+    if (!both_restarted) {
+      EXPECT_EQ(accepted & bit, 0u) << "a dispatch was accepted twice";
+    }
+    accepted |= bit;
+    ++held;
+  }
+
+  void finish() { ledger.refund(--held, now, *this); }
+  void pass_interval() {
+    now += kInterval;
+    ledger.poll(held, now, *this);
+  }
+  void restart_switch() {
+    const std::uint8_t boot = at_switch.boot;
+    const std::uint16_t task = at_switch.next_task;
+    at_switch = {};
+    at_switch.boot = static_cast<std::uint8_t>(boot + 1);
+    at_switch.next_task = task;
+    both_restarted = !may_restart_worker;
+    ambiguous = true;
+  }
+  /// Tokens of the old epoch count as consumed from now on.
+  void raise_epoch() {
+    ++at_switch.epoch;
+    for (unsigned level = 0; level < kQuota; ++level) {
+      at_switch.consumed[level] = at_switch.seen[level];
+      at_switch.filed[level] = 0;
+    }
+  }
+  void restart_worker() {
+    ledger = TokenLedger{{.worker = {1}, .quota = kQuota, .sync_interval = kInterval}};
+    held = 0;
+    both_restarted = !may_restart_switch;
+    ambiguous = true;
+  }
+
+  void check() const {
+    EXPECT_LE(held, kQuota);
+    EXPECT_EQ(held, ledger.spent());
+    EXPECT_LE(ledger.spent() + ledger.outstanding(), kQuota);
+  }
+
+  /// The faults are over and no further task comes: every token must come home.
+  void heal() {
+    const auto settle = [this] {
+      while (!network.empty() || held > 0) {
+        if (network.empty()) {
+          finish();
+          continue;
+        }
+        const Packet packet = network.front();
+        network.erase(network.begin());
+        deliver(packet);
+      }
+    };
+    settle();
+    for (unsigned round = 0; round < kHealRounds; ++round) {
+      pass_interval();
+      settle();
+    }
+    for (unsigned level = 0; level < kQuota; ++level) {
+      EXPECT_NE(at_switch.filed[level], 0u) << "level " << level << " leaked";
+      EXPECT_EQ(ledger.generation({static_cast<std::uint8_t>(level)}).value, at_switch.filed[level]);
+    }
+    EXPECT_EQ(ledger.outstanding(), kQuota);
+  }
+
+  std::string key() const {
+    static_assert(std::is_trivially_copyable_v<TokenLedger> && std::is_trivially_copyable_v<Switch>);
+    std::string bytes;
+    const auto add = [&bytes](const void* from, std::size_t size) {
+      bytes.append(static_cast<const char*>(from), size);
+    };
+    add(&ledger, sizeof(ledger));
+    add(&at_switch, sizeof(at_switch));
+    add(&now, sizeof(now));
+    add(&accepted, sizeof(accepted));
+    add(&answered, sizeof(answered));
+    const unsigned flags = held * 1000 + faults_left * 16 + may_restart_switch * 8u + may_raise_epoch * 4u +
+                           may_restart_worker * 2u + ambiguous;  // both_restarted follows from these
+    add(&flags, sizeof(flags));
+    add(network.data(), network.size() * sizeof(Packet));
+    return bytes;
+  }
+};
+
+class Explorer {
+ public:
+  void explore(const State& start, unsigned depth) {
+    std::vector<State> frontier{start};
+    for (unsigned step = 0; step < depth; ++step) {
+      std::vector<State> next;
+      for (const State& state : frontier) expand(state, next);
+      frontier = std::move(next);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+  std::size_t visited() const { return seen_.size(); }
+
+ private:
+  void expand(const State& state, std::vector<State>& next) {
+    const auto step = [&](auto act) {
+      State after = state;
+      act(after);
+      if (after.network.size() > kMaxInFlight) return;
+      if (!seen_.insert(std::hash<std::string>{}(after.key())).second) return;
+      after.check();
+      State healed = after;
+      healed.heal();
+      if (!testing::Test::HasFailure()) next.push_back(std::move(after));
+    };
+    for (std::size_t i = 0; i < state.network.size(); ++i) {
+      const Packet packet = state.network[i];
+      const auto remove = [i](State& s) {
+        s.network.erase(s.network.begin() + static_cast<std::ptrdiff_t>(i));
+      };
+      step([&](State& s) { remove(s), s.deliver(packet); });
+      if (state.faults_left == 0) continue;
+      step([&](State& s) { --s.faults_left, remove(s); });
+      step([&](State& s) { --s.faults_left, s.deliver(packet); });  // and it will come once more
+    }
+    for (unsigned level = 0; level < kQuota; ++level) {
+      if (state.at_switch.filed[level] != 0) step([&](State& s) { s.dispatch(level); });
+    }
+    if (state.held > 0) step([](State& s) { s.finish(); });
+    step([](State& s) { s.pass_interval(); });
+    if (state.may_restart_switch) step([](State& s) { s.may_restart_switch = false, s.restart_switch(); });
+    if (state.may_raise_epoch) step([](State& s) { s.may_raise_epoch = false, s.raise_epoch(); });
+    if (state.may_restart_worker) step([](State& s) { s.may_restart_worker = false, s.restart_worker(); });
+  }
+
+  std::unordered_set<std::size_t> seen_;
+};
+
+/// Both tokens filed, nothing on its way.
+State established() {
+  State state;
+  state.pass_interval();
+  while (!state.network.empty()) {
+    const Packet packet = state.network.front();
+    state.network.erase(state.network.begin());
+    state.deliver(packet);
+  }
+  EXPECT_EQ(state.ledger.outstanding(), kQuota);
+  return state;
+}
+
+TEST(TokenLedgerExhaustive, start__every_interleaving_with_two_faults) {
+  State state;
+  state.faults_left = 2;
+  Explorer explorer;
+  explorer.explore(state, 8);
+  EXPECT_GT(explorer.visited(), 5'000u);
+  RecordProperty("states", static_cast<int>(explorer.visited()));
+}
+
+TEST(TokenLedgerExhaustive, steady__every_interleaving_with_two_faults) {
+  State state = established();
+  state.faults_left = 2;
+  Explorer explorer;
+  explorer.explore(state, 8);
+  EXPECT_GT(explorer.visited(), 5'000u);
+  RecordProperty("states", static_cast<int>(explorer.visited()));
+}
+
+TEST(TokenLedgerExhaustive, restarts__every_interleaving_with_a_fault) {
+  State state = established();
+  state.faults_left = 1;
+  state.may_restart_switch = state.may_raise_epoch = state.may_restart_worker = true;
+  Explorer explorer;
+  explorer.explore(state, 7);
+  EXPECT_GT(explorer.visited(), 5'000u);
+  RecordProperty("states", static_cast<int>(explorer.visited()));
+}
+
+}  // namespace
+}  // namespace rain::rpc
