@@ -73,7 +73,7 @@ class Client {
 
   /// Awaitable for C++20 coroutines: `rain::Client::Result reply = co_await client.async_call(payload,
   /// options);` resumes inside poll(), wait(), call() or close(). `payload` must stay valid until the
-  /// coroutine has been suspended.
+  /// coroutine has been suspended; a suspended coroutine must not be destroyed.
   class Awaitable;
   Awaitable async_call(Payload payload, CallOptions options = {});
 

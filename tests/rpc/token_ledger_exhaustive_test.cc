@@ -292,7 +292,7 @@ TEST(TokenLedgerExhaustive, steady__every_interleaving_with_two_faults) {
   State state = established();
   state.faults_left = 2;
   Explorer explorer;
-  explorer.explore(state, 8);
+  explorer.explore(state, 7);
   EXPECT_GT(explorer.visited(), 5'000u);
   RecordProperty("states", static_cast<int>(explorer.visited()));
 }
@@ -302,7 +302,7 @@ TEST(TokenLedgerExhaustive, restarts__every_interleaving_with_a_fault) {
   state.faults_left = 1;
   state.may_restart_switch = state.may_raise_epoch = state.may_restart_worker = true;
   Explorer explorer;
-  explorer.explore(state, 7);
+  explorer.explore(state, 6);
   EXPECT_GT(explorer.visited(), 5'000u);
   RecordProperty("states", static_cast<int>(explorer.visited()));
 }

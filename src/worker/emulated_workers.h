@@ -1,0 +1,149 @@
+// Many logical workers on one thread and one socket, whose service time passes without burning a core: a rack of 32
+// workers on a laptop, over real sockets or in virtual time.
+//
+// Each worker has its own quota, FIFO and tokens; dispatches and SYNC_ACKs name theirs. A task that begins is given its
+// service time and reply at once; a timer wheel says when it ends.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "base/timer_wheel.h"
+#include "rpc/packet_sender.h"
+#include "rpc/worker_core.h"
+#include "transport/transport.h"
+
+namespace rain::worker {
+
+/// What the service says of a task that begins.
+struct EmulatedTask {
+  Nanos service{};                        ///< how long it runs; 0: it ends with the next step
+  Payload reply{};                        ///< valid until it ends
+  DropReason failed = DropReason::kNone;  ///< not kNone: it ends with DROP(failed) instead of the reply
+};
+
+struct EmulatedWorkersOptions {
+  rpc::WorkerCoreOptions worker{};   ///< of the first worker; the others' ids follow
+  unsigned count = 1;                ///< 1..65536 - id of the first
+  Nanos tick = microseconds(1);      ///< service times end on a multiple of it, rounded up
+  Nanos horizon = milliseconds(16);  ///< service times up to this cost least
+};
+
+template <transport::Transport T>
+class EmulatedWorkers {
+ public:
+  EmulatedWorkers(T transport, const EmulatedWorkersOptions& options, Nanos now)
+      : transport_(std::move(transport)),
+        sender_(transport_),
+        options_(options),
+        running_(options.count),
+        ends_({.capacity = options.count, .granularity = options.tick, .horizon = options.horizon}, now),
+        questions_({.capacity = options.count, .granularity = milliseconds(1), .horizon = milliseconds(256)},
+                   now) {
+    RAIN_ASSERT(options.count >= 1 && options.worker.id.value + options.count <= 65536);
+    for (unsigned index = 0; index < options.count; ++index) {
+      rpc::WorkerCoreOptions worker = options.worker;
+      worker.id.value = static_cast<std::uint16_t>(worker.id.value + index);
+      cores_.emplace_back(worker, now);
+      if (worker.quota > 0) questions_.schedule(index, now);
+    }
+  }
+  EmulatedWorkers(const EmulatedWorkers&) = delete;
+  EmulatedWorkers& operator=(const EmulatedWorkers&) = delete;
+
+  /// One step: receives at most a batch, ends and begins tasks. `serve(const rpc::TaskView&, WorkerId)` gives the
+  /// EmulatedTask. Returns how many packets and timers it handled.
+  template <typename Serve>
+  std::size_t poll(Nanos now, Serve&& serve) {
+    sender_.set_now(now);
+    std::size_t work = 0;
+    for (const transport::RxPacket& packet : transport_.receive(now)) {
+      ++work;
+      take(packet, now, serve);
+    }
+    work += ends_.advance(now, [&](TimerWheel::Id index) {
+      end(index, now);
+      begin(index, now, serve);
+    });
+    questions_.advance(now, [&](TimerWheel::Id index) { ask(index, now); });
+    if (!sender_.empty()) sender_.flush();
+    return work;
+  }
+
+  /// When poll() has something to do without a packet; Nanos::max() if never.
+  Nanos next_due() const { return std::min(ends_.next_wakeup(), questions_.next_wakeup()); }
+
+  /// No worker takes anything new; what is held is still served.
+  void retire() {
+    for (rpc::WorkerCore& core : cores_) core.retire();
+  }
+  /// Tasks held by all workers together.
+  unsigned held() const {
+    unsigned sum = 0;
+    for (const rpc::WorkerCore& core : cores_) sum += core.held();
+    return sum;
+  }
+
+  unsigned count() const { return options_.count; }
+  const rpc::WorkerCore& core(unsigned index) const { return cores_[index]; }
+  const DropCounters& drops() const { return drops_; }  ///< packets that reached no worker
+  T& transport() { return transport_; }
+
+ private:
+  template <typename Serve>
+  void take(const transport::RxPacket& packet, Nanos now, Serve& serve) {
+    const DropReason reason = wire::decode(packet.bytes, received_);
+    if (reason != DropReason::kNone) return drops_.add(reason);
+    const unsigned index = addressee(received_);
+    rpc::WorkerCore& core = cores_[index];
+    core.on_message(received_, packet.source, packet.arrival, now, sender_);
+    if (!core.running()) begin(index, now, serve);
+  }
+
+  /// The worker that a packet names. One that names none of ours is the first one's to refuse.
+  unsigned addressee(const wire::Message& message) const {
+    const bool ack = message.type == wire::MessageType::kSyncAck;
+    if (!ack && !message.has_dispatch) return 0;
+    const WorkerId worker = ack ? message.sync_ack.worker : message.dispatch.worker;
+    const unsigned index = static_cast<unsigned>(worker.value) - options_.worker.id.value;
+    return index < options_.count ? index : 0;
+  }
+
+  template <typename Serve>
+  void begin(unsigned index, Nanos now, Serve& serve) {
+    const rpc::TaskView* task = cores_[index].begin(now, sender_);
+    if (task == nullptr) return;
+    running_[index] = serve(*task, cores_[index].id());
+    ends_.schedule(index, now + running_[index].service);
+  }
+
+  void end(unsigned index, Nanos now) {
+    const EmulatedTask& task = running_[index];
+    if (task.failed == DropReason::kNone) {
+      cores_[index].finish(task.reply, now, sender_);
+    } else {
+      cores_[index].finish_refused(task.failed, now, sender_);
+    }
+  }
+
+  /// The timer may be early, when tokens were issued meanwhile: then nothing is asked.
+  void ask(unsigned index, Nanos now) {
+    rpc::WorkerCore& core = cores_[index];
+    core.poll(now, sender_);
+    questions_.schedule(index, std::min(core.next_due(), now + options_.worker.sync_interval));
+  }
+
+  T transport_;
+  rpc::PacketSender<T, transport::kBatch> sender_;
+  EmulatedWorkersOptions options_;
+  std::deque<rpc::WorkerCore> cores_;
+  std::vector<EmulatedTask> running_;
+  TimerWheel ends_;       // a timer per worker: its task ends
+  TimerWheel questions_;  // a timer per worker: it may have to ask after a token
+  DropCounters drops_;
+  wire::Message received_;
+};
+
+}  // namespace rain::worker

@@ -1,0 +1,124 @@
+// The public worker: a WorkerAgent on a UDP socket, its options checked, its handler wrapped.
+#include "rain/worker.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/clock.h"
+#include "rpc/option_check.h"
+#include "transport/udp.h"
+#include "worker/worker_agent.h"
+
+namespace rain {
+
+namespace {
+
+/// A pushing scheduler may fill the whole FIFO at once. The kernel grants what the system's limit allows.
+constexpr std::size_t kReceiveBufferBytes = std::size_t{4} << 20;
+/// stop() only sets a flag, which is all that a signal handler may do; this is how long a sleep can hide it.
+constexpr Nanos kLongestSleep = milliseconds(20);
+
+Expected<void> check(const WorkerOptions& options, const Handler& handler) {
+  auto checked = rpc::check_range("quota", options.quota, 0, kMaxQuota);
+  if (checked)
+    checked = rpc::check_range("sync_interval", options.sync_interval, milliseconds(1), seconds(60));
+  if (checked && !handler) {
+    return tl::unexpected(
+        Error{.kind = ErrorKind::kBadOption, .detail = "handler is empty; allowed: a function"});
+  }
+  return checked;
+}
+
+}  // namespace
+
+struct Worker::Impl {
+  Impl(transport::UdpTransport socket, const WorkerOptions& worker_options, const Endpoint& switch_address,
+       Handler worker_handler)
+      : options(worker_options),
+        handler(std::move(worker_handler)),
+        agent(std::move(socket),
+              {.id = worker_options.id,
+               .switch_address = switch_address,
+               .quota = worker_options.quota,
+               .token_key = worker_options.token_key,
+               .sync_interval = worker_options.sync_interval},
+              monotonic_now()) {}
+
+  std::size_t poll() {
+    return agent.poll(monotonic_now, [this](const rpc::TaskView& task) { return serve(task); });
+  }
+
+  tl::expected<Payload, DropReason> serve(const rpc::TaskView& view) {
+    reply.clear();
+    try {
+      handler({.payload = view.payload,
+               .type = view.type,
+               .client = view.client,
+               .in_switch = view.in_switch,
+               .in_worker = view.in_worker},
+              reply);
+    } catch (...) {
+      return tl::unexpected(DropReason::kHandlerFailed);
+    }
+    if (reply.overflowed()) return tl::unexpected(DropReason::kHandlerFailed);
+    return Payload(reply.bytes());
+  }
+
+  void run() {
+    while (!stopping.load(std::memory_order_relaxed)) {
+      if (poll() == 0 && !options.busy_poll) sleep();
+    }
+    agent.core().retire();
+    while (agent.core().held() > 0) poll();
+  }
+
+  void sleep() {
+    const Nanos now = monotonic_now();
+    const Nanos due = agent.next_due();
+    if (due > now) agent.transport().wait(std::min(due - now, kLongestSleep));
+  }
+
+  WorkerOptions options;
+  Handler handler;
+  ReplyBuffer reply;
+  worker::WorkerAgent<transport::UdpTransport> agent;
+  std::atomic<bool> stopping{false};
+  static_assert(std::atomic<bool>::is_always_lock_free);  // stop() may run in a signal handler
+};
+
+Expected<Worker> Worker::open(const WorkerOptions& options, Handler handler) {
+  if (const auto checked = check(options, handler); !checked) return tl::unexpected(checked.error());
+  const auto switch_address = rpc::check_address("switch_address", options.switch_address, 1);
+  if (!switch_address) return tl::unexpected(switch_address.error());
+  const auto local = rpc::check_address("listen_address", options.listen_address, 0);
+  if (!local) return tl::unexpected(local.error());
+  auto socket = transport::UdpTransport::open({.listen = *local,
+                                               .busy_poll = options.busy_poll,
+                                               .receive_buffer_bytes = kReceiveBufferBytes,
+                                               .kernel_time_stamps = true});
+  if (!socket) return tl::unexpected(Error{.kind = ErrorKind::kNetwork, .detail = std::move(socket.error())});
+  return Worker(std::make_unique<Impl>(*std::move(socket), options, *switch_address, std::move(handler)));
+}
+
+Worker::Worker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Worker::Worker(Worker&&) noexcept = default;
+Worker& Worker::operator=(Worker&&) noexcept = default;
+Worker::~Worker() = default;
+
+void Worker::run() { impl_->run(); }
+std::size_t Worker::poll() { return impl_->poll(); }
+void Worker::stop() noexcept { impl_->stopping.store(true, std::memory_order_relaxed); }
+std::uint16_t Worker::local_port() const { return impl_->agent.transport().local().port; }
+
+Worker::Stats Worker::stats() const {
+  const rpc::WorkerCore& core = impl_->agent.core();
+  Stats stats{.served = core.served(), .idleness = core.idleness(monotonic_now())};
+  for (unsigned i = 0; i < kDropReasonCount; ++i) {
+    const auto reason = static_cast<DropReason>(i);
+    stats.drops[i] = core.drops().get(reason) + impl_->agent.malformed().get(reason);
+  }
+  stats.drops[static_cast<std::size_t>(DropReason::kSendFailed)] += impl_->agent.transport().send_failures();
+  return stats;
+}
+
+}  // namespace rain
