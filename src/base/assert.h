@@ -1,4 +1,5 @@
 // RAIN_ASSERT: bugs stop the process, in release builds too. Operating errors are values, never asserted.
+// Freestanding: where there is no standard library it traps.
 #pragma once
 
 #ifdef __bpf__

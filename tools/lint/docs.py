@@ -1,0 +1,118 @@
+"""What the documents show exists: examples are the compiled files verbatim, and verbs, subcommands, flags, links and
+paths are real. In Markdown, the comment <!-- file: PATH --> before a fenced block says that the block is that file."""
+
+import glob
+import re
+
+from common import Finding, expect
+
+NAME = "docs"
+DOES = "examples in documents are the files themselves; verbs, commands, flags, links and paths exist"
+
+FENCE = re.compile(r"^\s*(```|~~~)")
+SHOWN_FILE = re.compile(r"^\s*<!-- file: (\S+) -->\s*$")
+# Flags of other programs that documents may show.
+FOREIGN_FLAGS = {
+    "--preset", "--build", "--target", "--prefix", "--install", "--cflags", "--libs", "--recursive", "--help", "--version",
+    "--static", "--cap-add", "--privileged",
+}
+
+
+def code_parts(text):
+    """(line, code) of every fenced line and every inline code span."""
+    parts, fenced = [], False
+    for number, line in enumerate(text.splitlines(), 1):
+        if FENCE.match(line):
+            fenced = not fenced
+        elif fenced:
+            parts.append((number, line))
+        else:
+            parts += [(number, span) for span in re.findall(r"`([^`]+)`", line)]
+    return parts
+
+
+def shown_files(context, path, text):
+    """Blocks announced by <!-- file: ... --> against the file."""
+    findings, lines, index = [], text.splitlines(), 0
+    while index < len(lines):
+        match = SHOWN_FILE.match(lines[index])
+        if not match:
+            index += 1
+            continue
+        start, name = index + 1, match.group(1)
+        if start >= len(lines) or not FENCE.match(lines[start]):
+            findings.append(Finding(path, start, f"no fenced block follows the announcement of {name}"))
+            index += 1
+            continue
+        end = start + 1
+        while end < len(lines) and not FENCE.match(lines[end]):
+            end += 1
+        if not (context.root / name).is_file():
+            findings.append(Finding(path, start, f"{name} does not exist"))
+        elif lines[start + 1 : end] != context.read(name).splitlines():
+            findings.append(Finding(path, start, f"the block differs from {name}"))
+        index = end + 1
+    return findings
+
+
+def verbs_of_dev(context):
+    if not (context.root / "dev").is_file():
+        return set()
+    return set(re.findall(r"^verb_(\w+)\(\)", context.read("dev"), re.MULTILINE)) | {"help", "figures", "VERB"}
+
+
+def names_of_tools(context):
+    """(subcommands of `rain`, all flags) as the sources spell them."""
+    text = "\n".join(context.read(f) for f in context.files(("src", "demo", "bench", "tools", "tests")) if not f.endswith((".md", ".png")))
+    if (context.root / "dev").is_file():
+        text += context.read("dev")
+    commands = set(re.findall(r'(?:add_subcommand|subcommand)\(\s*"([\w-]+)"', text))
+    return commands, set(re.findall(r"--[a-z][a-z-]*", text))
+
+
+def is_path_of_tree(word):
+    return re.fullmatch(r"(?:src|include|tests|bench|examples|tools|docs|demo|cmake|\.ci)/[\w./*-]*", word) is not None
+
+
+def check(context):
+    findings = []
+    verbs = verbs_of_dev(context)
+    commands, flags = names_of_tools(context)
+    for path in context.files(suffixes=".md"):
+        text = context.read(path)
+        findings += shown_files(context, path, text)
+        folder = (context.root / path).parent
+        for number, line in enumerate(text.splitlines(), 1):
+            for target in re.findall(r"\]\(([^)#\s]+)", line):
+                if "://" not in target and not (folder / target).exists():
+                    findings.append(Finding(path, number, f"link to {target}, which does not exist"))
+        for number, code in code_parts(text):
+            for verb in re.findall(r"(?:^|\s)\./dev ([a-z]+)", code):
+                if verb not in verbs:
+                    findings.append(Finding(path, number, f"./dev has no verb {verb}"))
+            for command in re.findall(r"(?:^|\$ |bin/|sudo )rain ([a-z][a-z-]+)", code):
+                if command not in commands:
+                    findings.append(Finding(path, number, f"rain has no command {command}"))
+            for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", code):
+                if flag not in flags and flag not in FOREIGN_FLAGS:
+                    findings.append(Finding(path, number, f"no program knows {flag}"))
+            for word in code.split():
+                if is_path_of_tree(word) and not glob.glob(str(context.root / word)):
+                    findings.append(Finding(path, number, f"{word} does not exist"))
+    return findings
+
+
+def self_test():
+    tree = {
+        "dev": "verb_test() {\n",
+        "src/tools/main.cc": 'app.add_subcommand("load", "x"); app.add_option("--rate");\n',
+        "examples/a.cc": "int main() {}\n",
+        "README.md": "`./dev test`, `rain load --rate 3`, `src/tools`, [a](examples/a.cc), the rain falls\n"
+        "<!-- file: examples/a.cc -->\n```cpp\nint main() {}\n```\n",
+    }
+    expect(check, tree)
+    for line in ("`./dev tset`", "`rain laod`", "`rain load --rat`", "`src/tool`", "[a](examples/b.cc)"):
+        expect(check, tree | {"docs/b.md": f"\n{line.replace('(', '(../')}\n"}, "docs/b.md:2")
+    expect(check, tree | {"b.md": "<!-- file: examples/a.cc -->\n```\nint main() { }\n```\n"}, "b.md:1")
+    expect(check, tree | {"b.md": "<!-- file: examples/a.cc -->\n\n"}, "b.md:1")
+    expect(check, tree | {"b.md": "```\n./dev nothing\n```\n"}, "b.md:2")
