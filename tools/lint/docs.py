@@ -62,12 +62,15 @@ def verbs_of_dev(context):
 
 
 def names_of_tools(context):
-    """(subcommands of `rain`, all flags) as the sources spell them."""
-    text = "\n".join(context.read(f) for f in context.files(("src", "demo", "bench", "tools", "tests")) if not f.endswith((".md", ".png")))
+    """(commands of `rain`, all flags) as the sources spell them: Run declare_NAME(CLI::App&); "--flag", or for flags that
+    are keys of rack files "flag" with underscores."""
+    folders = ("src", "demo", "bench", "tools", "tests")
+    text = "\n".join(context.read(f) for f in context.files(folders, (".cc", ".h", ".py", "run")))
     if (context.root / "dev").is_file():
         text += context.read("dev")
-    commands = set(re.findall(r'(?:add_subcommand|subcommand)\(\s*"([\w-]+)"', text))
-    return commands, set(re.findall(r"--[a-z][a-z-]*", text))
+    commands = set(re.findall(r"\bRun declare_(\w+)\(CLI::App", text))
+    keys = {"--" + key.replace("_", "-") for key in re.findall(r'"([a-z][a-z_]*)"', text)}
+    return commands, set(re.findall(r"--[a-z][a-z-]*", text)) | keys
 
 
 def is_path_of_tree(word):
@@ -105,9 +108,9 @@ def check(context):
 def self_test():
     tree = {
         "dev": "verb_test() {\n",
-        "src/tools/main.cc": 'app.add_subcommand("load", "x"); app.add_option("--rate");\n',
+        "src/tools/main.cc": 'Run declare_load(CLI::App& app); app.add_option("--rate"); key("queue_size");\n',
         "examples/a.cc": "int main() {}\n",
-        "README.md": "`./dev test`, `rain load --rate 3`, `src/tools`, [a](examples/a.cc), the rain falls\n"
+        "README.md": "`./dev test`, `rain load --rate 3 --queue-size 4`, `src/tools`, [a](examples/a.cc), the rain falls\n"
         "<!-- file: examples/a.cc -->\n```cpp\nint main() {}\n```\n",
     }
     expect(check, tree)
