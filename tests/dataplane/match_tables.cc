@@ -16,7 +16,11 @@ bool uses_tokens(ProgramId program) {
 
 /// Shows that nothing was filed, queued or counted: the first task of a worker's first token still meets it.
 PacketTable& then_serves(PacketTable& table, ProgramId program) {
-  if (!uses_tokens(program)) return table.send(task().request(9), forwarded(0).level(kNoLevel.value));
+  if (pushes(program)) return table.send(task().request(9), forwarded(0).level(kNoLevel.value));
+  if (program == ProgramId::kDraconis) {
+    return table.send(pull(0), dropped(DropReason::kNoTask).queue_length(0))
+        .send(task().request(9), buffered().queue_length(1));
+  }
   table.counts(0, {.balance = 0, .spare = 0});
   table.send(token(0), consumed().queue_length(0));
   return table.send(task().request(9), forwarded(0).level(0).generation(1).queue_length(0));
@@ -41,6 +45,7 @@ PacketTable unexpected_messages(ProgramId program) {
   using enum wire::MessageType;
   for (const wire::MessageType type :
        {kReply, kRequestReady, kDrop, kSack, kSyncAck, kPull, kFetch, kFetched}) {
+    if (type == kPull && program == ProgramId::kDraconis) continue;
     table.send(Packet(type, client_address(0)), ignored(DropReason::kUnexpectedMessage));
     table.send(Packet(type, worker_address(0)), ignored(DropReason::kUnexpectedMessage));
   }
@@ -48,14 +53,15 @@ PacketTable unexpected_messages(ProgramId program) {
   return then_serves(table, program);
 }
 
-/// FEEDBACK of strangers; for programs with tokens SYNC as well.
+/// FEEDBACK of strangers, and SYNC or PULL where the program takes them.
 PacketTable refused_senders(ProgramId program) {
   Rack rack = small_rack(1);
   rack.absent_worker();
   PacketTable table(table_name(program, "only_a_known_worker_is_believed"), program, rack);
-  for (const bool is_sync : {false, true}) {
-    if (is_sync && !uses_tokens(program)) continue;
-    const auto packet = [&](unsigned worker) { return is_sync ? sync(worker) : token(worker); };
+  std::vector<Packet (*)(unsigned)> kinds{token};
+  if (uses_tokens(program)) kinds.push_back(sync);
+  if (program == ProgramId::kDraconis) kinds.push_back(pull);
+  for (const auto packet : kinds) {
     Endpoint other_port = worker_address(0);
     ++other_port.port;
     table.send(packet(1), ignored(DropReason::kUnknownWorker))

@@ -63,6 +63,9 @@ class Packet {
   Packet& level(unsigned level) { return message_.token.level = {static_cast<std::uint8_t>(level)}, *this; }
   Packet& generation(std::uint32_t value) { return message_.token.generation = {value}, *this; }
   Packet& epoch(unsigned epoch) { return message_.token.epoch = {static_cast<std::uint16_t>(epoch)}, *this; }
+  Packet& queue_length(unsigned tasks) {
+    return message_.token.queue_length = static_cast<std::uint16_t>(tasks), *this;
+  }
   Packet& key(std::uint32_t key) { return message_.token.token_key = key, *this; }
 
   /// The next of a series: another request id, or another generation of the token.
@@ -108,6 +111,11 @@ inline Packet token(unsigned worker) {
 
 /// FEEDBACK of a worker without quota: one task is finished.
 inline Packet report(unsigned worker) { return token(worker).level(kNoLevel.value).generation(0); }
+
+/// PULL: an idle worker asks for a task.
+inline Packet pull(unsigned worker) {
+  return Packet(wire::MessageType::kPull, worker_address(worker)).worker(worker).key(worker_key(worker));
+}
 
 /// SYNC: the question after level 0.
 inline Packet sync(unsigned worker) {

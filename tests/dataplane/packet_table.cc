@@ -15,8 +15,12 @@ using dataplane::Action;
 namespace {
 
 dataplane::SliceEntry slice_entry(const Rack::SliceOptions& options) {
-  return {
-      .present = true, .queue_capacity = options.capacity, .spill = options.spill, .drain = options.drain};
+  return {.present = true,
+          .queue_capacity = options.capacity,
+          .spill = options.spill,
+          .drain = options.drain,
+          .depth = options.depth,
+          .recirculate = options.recirculate};
 }
 
 dataplane::WorkerEntry worker_entry(unsigned worker, unsigned slice, unsigned epoch) {
@@ -65,8 +69,9 @@ Rack& Rack::type(unsigned type, unsigned slice) {
   types.emplace_back(TaskType{static_cast<std::uint16_t>(type)}, slice_id(slice));
   return *this;
 }
-Rack& Rack::worker(unsigned slice) {
+Rack& Rack::worker(unsigned slice, unsigned weight) {
   workers.push_back(worker_entry(static_cast<unsigned>(workers.size()), slice, kFirstEpoch));
+  workers.back().weight = static_cast<std::uint8_t>(weight);
   return *this;
 }
 Rack& Rack::absent_worker() { return workers.emplace_back(), *this; }
@@ -97,6 +102,7 @@ void compare(const Outcome& outcome, const Expected& expected) {
   const auto field = [](const char* name, std::uint32_t actual, const std::optional<std::uint32_t>& wanted) {
     EXPECT_EQ(actual, wanted.value_or(actual)) << name;
   };
+  EXPECT_EQ(outcome.fetch_bytes > 0, expected.fetches_);
   field("queue length", outcome.queue_length, expected.queue_length_);
   field("request id", outcome.request_id.value, expected.request_);
   field("worker", outcome.worker.value, expected.worker_);
@@ -151,8 +157,13 @@ struct PacketTable::Run {
     EXPECT_EQ(outcome.deadline_us, sent.message.request.deadline_us);
     EXPECT_EQ(outcome.packet_count, sent.message.packet);
     EXPECT_EQ(outcome.layout, sent.message.layout);
-    EXPECT_TRUE(std::ranges::equal(outcome.payload, sent.message.payload))
-        << outcome.payload.size() << " bytes left, " << sent.message.payload.size() << " came";
+    if (outcome.fetch_bytes > 0) {
+      EXPECT_EQ(outcome.fetch_bytes, sent.message.payload.size());
+      EXPECT_TRUE(outcome.payload.empty());
+    } else {
+      EXPECT_TRUE(std::ranges::equal(outcome.payload, sent.message.payload))
+          << outcome.payload.size() << " bytes left, " << sent.message.payload.size() << " came";
+    }
     EXPECT_EQ(outcome.switch_delay_ns, saturate_to_u32(now - found->second.time));
   }
 };
@@ -236,10 +247,10 @@ std::vector<PacketTable> all_packet_tables() {
     if (program.uses_tokens) {
       append(ledger_tables(program.id));
       append(queue_tables(program.id));
-    } else {
-      append(push_tables(program.id));
     }
+    if (pushes(program.id)) append(push_tables(program.id));
   }
+  append(draconis_tables());
   append(rain_tables());
   append(rain_paper_tables());
   return all;

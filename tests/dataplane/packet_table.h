@@ -35,11 +35,13 @@ struct Rack {
   struct SliceOptions {
     std::uint32_t capacity = 4, spill = 0;
     std::uint16_t drain = 0;
+    std::uint8_t depth = 1;    ///< r2p2
+    bool recirculate = false;  ///< racksched
   };
   Rack& slice(const SliceOptions& options);
   Rack& absent_slice();
   Rack& type(unsigned type, unsigned slice);
-  Rack& worker(unsigned slice);
+  Rack& worker(unsigned slice, unsigned weight = 1);
   Rack& absent_worker();
   Rack& holds(std::uint32_t slots) { return hold_slots = slots, *this; }
   Rack& tokens(std::uint32_t ring) { return token_ring = ring, *this; }
@@ -52,7 +54,7 @@ Rack small_rack(unsigned workers, const Rack::SliceOptions& options = {});
 
 /// What became of a packet, as far as anybody outside the program can tell.
 struct Outcome {
-  dataplane::Action action = dataplane::Action::kIgnore;  ///< the last pass's; never kRecirculate
+  dataplane::Action action = dataplane::Action::kIgnore;  ///< kRecirculate: it passed kMaxPasses times
   unsigned recirculations = 0;
   DropReason reason = DropReason::kNone;  ///< kReplyDrop, kIgnore
   Endpoint receiver{};                    ///< of the packet that came out, if one did
@@ -67,6 +69,7 @@ struct Outcome {
   std::uint32_t deadline_us = 0;
   std::uint16_t packet_count = 0;
   std::vector<std::byte> payload;
+  std::uint32_t fetch_bytes = 0;  ///< draconis: payload that did not come along, the worker must fetch it
   WorkerId worker{};
   Level level = kNoLevel;
   Generation generation{};
@@ -83,6 +86,9 @@ struct Counts {
   std::uint64_t spare = 0;
   bool operator==(const Counts&) const = default;
 };
+
+/// Passes after which a Runner gives a packet up. More than there are dead tokens in any table.
+inline constexpr unsigned kMaxPasses = 100;
 
 /// A substrate with one program and one rack. Packets come one at a time; recirculation happens inside.
 class Runner {
@@ -111,6 +117,8 @@ class Expected {
 
   Expected& worker(unsigned id) { return worker_ = id, *this; }
   Expected& request(unsigned id) { return request_ = id, *this; }
+  /// draconis: whether the payload stayed with the client.
+  Expected& fetches(bool fetches) { return fetches_ = fetches, *this; }
   Expected& reason(DropReason reason) { return reason_ = reason, *this; }
   Expected& ledger(std::uint32_t seen, std::uint32_t consumed) {
     return seen_ = seen, consumed_ = consumed, *this;
@@ -122,6 +130,7 @@ class Expected {
   dataplane::Action action_;
   DropReason reason_ = DropReason::kNone;
   unsigned recirculations_ = 0;
+  bool fetches_ = false;
   std::optional<std::uint32_t> worker_, level_, generation_, queue_length_, request_, seen_, consumed_,
       epoch_;
 };
@@ -129,6 +138,10 @@ class Expected {
 inline Expected forwarded(unsigned worker) { return Expected(dataplane::Action::kForward).worker(worker); }
 inline Expected dispatched(unsigned worker, unsigned request) {
   return Expected(dataplane::Action::kDispatch).worker(worker).request(request);
+}
+/// No room anywhere: it would pass for ever.
+inline Expected circulating() {
+  return Expected(dataplane::Action::kRecirculate).after_recirculations(kMaxPasses);
 }
 inline Expected buffered() { return Expected(dataplane::Action::kBuffered); }
 inline Expected consumed() { return Expected(dataplane::Action::kConsume); }
@@ -189,12 +202,15 @@ inline void PrintTo(const PacketTable& table, std::ostream* out) { *out << table
 /// "rain_paper__CASE": a table's name for a test that several programs share.
 std::string table_name(dataplane::ProgramId program, std::string_view test);
 
-// The tables. Those of a program that uses tokens are its match, queue and ledger tables and its own.
+// The tables. Every program has its match tables; those with tokens have queue and ledger tables, those that
+// push have push tables; most have some of their own.
 std::vector<PacketTable> match_tables(dataplane::ProgramId program);
 std::vector<PacketTable> queue_tables(dataplane::ProgramId program);
 std::vector<PacketTable> ledger_tables(dataplane::ProgramId program);
 std::vector<PacketTable> rain_tables();
 std::vector<PacketTable> rain_paper_tables();
+std::vector<PacketTable> draconis_tables();
+bool pushes(dataplane::ProgramId program);
 std::vector<PacketTable> push_tables(dataplane::ProgramId program);
 std::vector<PacketTable> all_packet_tables();
 

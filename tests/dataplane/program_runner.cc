@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
+#include <span>
 
 #include "dataplane/soft_memory.h"
 #include "dataplane/test_memory.h"
@@ -16,9 +15,6 @@ using dataplane::SoftMemory;
 using dataplane::Verdict;
 
 namespace {
-
-/// Far more passes than dead tokens in any table.
-constexpr unsigned kMaxPasses = 1000;
 
 template <typename Program>
 class ProgramRunner final : public Runner {
@@ -36,10 +32,12 @@ class ProgramRunner final : public Runner {
 
   Outcome inject(const PacketView& packet, Nanos now) override {
     Outcome outcome;
-    Verdict verdict = program_.pass(packet, now);
+    PacketView passing = packet;
+    Verdict verdict = program_.pass(passing, now);
     while (verdict.action == Action::kRecirculate && outcome.recirculations < kMaxPasses) {
       ++outcome.recirculations;
-      verdict = program_.pass(packet, now);
+      passing.carried = verdict.carried;
+      verdict = program_.pass(passing, now);
     }
     outcome.action = verdict.action;
     outcome.reason = verdict.reason;
@@ -104,16 +102,15 @@ class ProgramRunner final : public Runner {
     outcome.task_type = entry.task_type;
     outcome.deadline_us = entry.deadline_us;
     outcome.packet_count = entry.packet_count;
-    outcome.payload.resize(entry.payload_bytes);
-    if (entry.payload_bytes == 0) return;
-    if (entry.hold == dataplane::kNoHold) {
-      EXPECT_LE(entry.payload_bytes, dataplane::kInlinePayloadBytes);
-      std::memcpy(outcome.payload.data(), entry.inline_payload,
-                  std::min<std::size_t>(entry.payload_bytes, dataplane::kInlinePayloadBytes));
-    } else {
-      std::memcpy(outcome.payload.data(), memory_.get().held(entry.hold), entry.payload_bytes);
-      memory_.get().release(entry.hold);
+    const std::byte* payload = std::as_bytes(std::span(entry.inline_payload)).data();
+    if (entry.hold != dataplane::kNoHold) {
+      payload = memory_.get().held(entry.hold);
+    } else if (entry.payload_bytes > dataplane::kInlinePayloadBytes) {
+      outcome.fetch_bytes = entry.payload_bytes;
+      return;
     }
+    outcome.payload.assign(payload, payload + entry.payload_bytes);
+    if (entry.hold != dataplane::kNoHold) memory_.get().release(entry.hold);
   }
 
   void take_dispatch(const Verdict& verdict, Outcome& outcome) {
