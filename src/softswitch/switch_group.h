@@ -1,0 +1,86 @@
+// One switch thread: memory, program, socket and agent of one group of slices. The program is chosen by name, so this
+// is where the type is erased: one virtual call starts the thread, packets never meet one.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/page_buffer.h"
+#include "dataplane/programs.h"
+#include "dataplane/soft_memory.h"
+#include "softswitch/switch_agent.h"
+#include "softswitch/switch_counters.h"
+#include "softswitch/switch_options.h"
+#include "softswitch/switch_tables.h"
+#include "transport/udp.h"
+
+namespace rain::softswitch {
+
+class SwitchGroup {
+ public:
+  virtual ~SwitchGroup() = default;
+  /// The thread: serves until `stop` is set and the queues are empty, or the drain limit has passed.
+  virtual void run(const std::atomic<bool>& stop) = 0;
+  /// Set before run() returns.
+  virtual bool drained() const = 0;
+
+  const SwitchCounters& counters() const { return counters_; }
+  std::uint64_t receive_overflows() const { return transport_.receive_overflows(); }
+
+ protected:
+  SwitchGroup(const dataplane::MemoryShape& shape, transport::UdpTransport transport)
+      : counters_(shape.slices), transport_(std::move(transport)) {}
+
+  SwitchCounters counters_;
+  transport::UdpTransport transport_;
+};
+
+template <typename Program>
+class ProgramGroup final : public SwitchGroup {
+ public:
+  ProgramGroup(const SwitchOptions& options, unsigned group, transport::UdpTransport transport,
+               BootId boot_id)
+      : SwitchGroup(memory_shape(options, group), std::move(transport)),
+        drain_limit_(options.drain_limit),
+        storage_(dataplane::SoftMemory::storage_bytes(Program::kRegisters, memory_shape(options, group))),
+        memory_(Program::kRegisters, memory_shape(options, group), storage_.bytes()),
+        program_(memory_),
+        agent_(program_, memory_, transport_, counters_, boot_id) {
+    fill_tables(options, group, memory_);
+    if constexpr (requires { program_.seed(options.seed); }) program_.seed(options.seed + group);
+  }
+
+  void run(const std::atomic<bool>& stop) override {
+    while (!stop.load(std::memory_order_relaxed)) {
+      if (agent_.poll(monotonic_now()) == 0) transport_.wait(kIdleWait);
+    }
+    agent_.drain();
+    const Nanos end = monotonic_now() + drain_limit_;
+    for (Nanos now = monotonic_now(); agent_.waiting() > 0 && now < end; now = monotonic_now()) {
+      if (agent_.poll(now) == 0) transport_.wait(kDrainWait);
+    }
+    // What lies in the socket still gets its answer; bounded, as others may keep sending.
+    for (unsigned i = 0; i < kLastBatches && agent_.poll(monotonic_now()) > 0; ++i) {
+    }
+    drained_ = agent_.waiting() == 0;
+  }
+
+  bool drained() const override { return drained_; }
+
+ private:
+  static constexpr Nanos kIdleWait = milliseconds(50);  // how late `stop` is noticed at most
+  static constexpr Nanos kDrainWait = milliseconds(5);
+  static constexpr unsigned kLastBatches = 64;
+
+  Nanos drain_limit_;
+  PageBuffer storage_;
+  dataplane::SoftMemory memory_;
+  Program program_;
+  SwitchAgent<Program, dataplane::SoftMemory, transport::UdpTransport> agent_;
+  bool drained_ = false;
+};
+
+}  // namespace rain::softswitch

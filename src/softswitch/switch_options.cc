@@ -1,0 +1,171 @@
+#include "softswitch/switch_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/assert.h"
+#include "base/duration_text.h"
+#include "base/endpoint_text.h"
+
+namespace rain::softswitch {
+namespace {
+
+using Result = tl::expected<void, std::string>;
+
+template <typename... Args>
+Result refuse(fmt::format_string<Args...> format, Args&&... args) {
+  return tl::unexpected(fmt::format(format, std::forward<Args>(args)...));
+}
+
+std::string program_names() {
+  std::string names;
+  for (const dataplane::ProgramInfo& info : dataplane::kPrograms) {
+    if (!info.on_sockets) continue;
+    if (!names.empty()) names += ", ";
+    names += info.name;
+  }
+  return names;
+}
+
+Result check_range(const std::string& key, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
+  if (value >= low && value <= high) return {};
+  return refuse("{} = {}: {} to {} is allowed", key, value, low, high);
+}
+
+Result check_duration(const std::string& key, Nanos value, Nanos high) {
+  if (value >= Nanos{} && value <= high) return {};
+  return refuse("{} = {}: 0 to {} is allowed", key, format_duration(value), format_duration(high));
+}
+
+Result check_scalars(const SwitchOptions& options) {
+  constexpr std::uint64_t kMaxBuffer = std::uint64_t{1} << 30;
+  const dataplane::ProgramInfo* program = dataplane::find_program(options.program);
+  if (program == nullptr || !program->on_sockets) {
+    return refuse("program = \"{}\": one of {} is allowed", options.program, program_names());
+  }
+  Result result = check_range("quota", options.quota, 1, kMaxQuota);
+  if (result) result = check_range("hold_slots", options.hold_slots, 0, 1u << 20);
+  if (result) result = check_range("receive_buffer_bytes", options.receive_buffer_bytes, 0, kMaxBuffer);
+  if (result) result = check_range("send_buffer_bytes", options.send_buffer_bytes, 0, kMaxBuffer);
+  if (result) result = check_duration("kernel_busy_poll", options.kernel_busy_poll, seconds(1));
+  if (result) result = check_duration("drain_limit", options.drain_limit, seconds(3600));
+  return result;
+}
+
+Result check_slice(const SwitchSlice& slice) {
+  const auto key = [&slice](const char* name) { return fmt::format("slice \"{}\": {}", slice.name, name); };
+  if (slice.name.empty()) return refuse("slice {}: name = \"\": a name is needed", slice.id.value);
+  Result result = check_range(key("id"), slice.id.value, 0, dataplane::kMaxSlices - 1);
+  if (result) {
+    result = check_range(key("queue_capacity"), slice.queue_capacity, 1, dataplane::kMaxQueueCapacity);
+  }
+  if (result && slice.spill) result = check_range(key("spill"), *slice.spill, 0, slice.queue_capacity);
+  if (result) result = check_range(key("group"), slice.group, 0, kMaxGroups - 1);
+  return result;
+}
+
+Result check_slices(const SwitchOptions& options) {
+  if (options.slices.empty()) return refuse("slices: none; at least one is needed");
+  std::set<std::string> names;
+  std::set<SliceId> ids;
+  std::map<TaskType, std::string> owner_of;
+  std::string takes_the_rest;
+  for (const SwitchSlice& slice : options.slices) {
+    if (Result result = check_slice(slice); !result) return result;
+    if (!names.insert(slice.name).second) {
+      return refuse("slice \"{}\": name: another slice has it; names differ", slice.name);
+    }
+    if (!ids.insert(slice.id).second) {
+      return refuse("slice \"{}\": id = {}: another slice has it; ids differ", slice.name, slice.id.value);
+    }
+    for (const TaskType type : slice.task_types) {
+      const auto [at, is_new] = owner_of.try_emplace(type, slice.name);
+      if (!is_new) {
+        return refuse("slice \"{}\": task_types = {}: slice \"{}\" has it; a type belongs to one slice",
+                      slice.name, type.value, at->second);
+      }
+    }
+    if (!slice.task_types.empty()) continue;
+    if (!takes_the_rest.empty()) {
+      return refuse(
+          "slice \"{}\": task_types is empty: slice \"{}\" takes all other types already; one slice may",
+          slice.name, takes_the_rest);
+    }
+    takes_the_rest = slice.name;
+  }
+  return {};
+}
+
+Result check_groups(const SwitchOptions& options) {
+  const unsigned count = options.group_count();
+  for (unsigned group = 0; group < count; ++group) {
+    if (std::none_of(options.slices.begin(), options.slices.end(),
+                     [group](const SwitchSlice& slice) { return slice.group == group; })) {
+      return refuse("group = {}: no slice has it; groups are numbered from 0 to {} without gaps", group,
+                    count - 1);
+    }
+  }
+  return {};
+}
+
+Result check_workers(const SwitchOptions& options) {
+  std::set<WorkerId> ids;
+  const bool reaches_ipv4_only = options.listen.is_v4();
+  for (const SwitchWorker& worker : options.workers) {
+    const std::string key = fmt::format("worker {}", worker.id.value);
+    Result result = check_range(key + ": id", worker.id.value, 0, dataplane::kMaxWorkers - 1);
+    if (result) result = check_range(key + ": weight", worker.weight, 1, dataplane::kMaxWeight);
+    if (!result) return result;
+    if (!ids.insert(worker.id).second) return refuse("{}: id: another worker has it; ids differ", key);
+    if (std::none_of(options.slices.begin(), options.slices.end(),
+                     [&worker](const SwitchSlice& slice) { return slice.id == worker.slice; })) {
+      return refuse("{}: slice = {}: no slice has this id", key, worker.slice.value);
+    }
+    const std::string address = format_endpoint(worker.address);
+    if (worker.address.port == 0) return refuse("{}: address = {}: port 1 to 65535 is allowed", key, address);
+    if (worker.address == options.listen) {
+      return refuse("{}: address = {}: the switch listens there itself", key, address);
+    }
+    if (reaches_ipv4_only && !worker.address.is_v4()) {
+      return refuse("{}: address = {}: an IPv4 address is needed, as the switch listens on {}", key, address,
+                    format_endpoint(options.listen));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+tl::expected<void, std::string> SwitchOptions::validate() const {
+  Result result = check_scalars(*this);
+  if (result) result = check_slices(*this);
+  if (result) result = check_groups(*this);
+  if (result) result = check_workers(*this);
+  return result;
+}
+
+unsigned SwitchOptions::group_count() const {
+  unsigned last = 0;
+  for (const SwitchSlice& slice : slices) last = std::max(last, slice.group);
+  return last + 1;
+}
+
+const dataplane::ProgramInfo& SwitchOptions::program_info() const {
+  const dataplane::ProgramInfo* info = dataplane::find_program(program);
+  RAIN_ASSERT(info != nullptr);
+  return *info;
+}
+
+std::uint32_t SwitchOptions::workers_of(SliceId slice) const {
+  return static_cast<std::uint32_t>(std::count_if(
+      workers.begin(), workers.end(), [slice](const SwitchWorker& worker) { return worker.slice == slice; }));
+}
+
+std::uint32_t SwitchOptions::spill_of(const SwitchSlice& slice) const {
+  return slice.spill.value_or(std::min(workers_of(slice.id) / 4, slice.queue_capacity));
+}
+
+}  // namespace rain::softswitch

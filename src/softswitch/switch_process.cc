@@ -1,0 +1,151 @@
+#include "softswitch/switch_process.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/prng.h"
+#include "softswitch/switch_group.h"
+#include "softswitch/switch_tables.h"
+
+namespace rain::softswitch {
+namespace {
+
+// Differs from that of any earlier switch of this rack, so that workers notice the restart.
+BootId make_boot_id() {
+  SplitMix64 mix(static_cast<std::uint64_t>((monotonic_now() + wall_clock_offset()).value) ^
+                 static_cast<std::uint64_t>(getpid()) << 48);
+  return {static_cast<std::uint32_t>(mix.next())};
+}
+
+std::unique_ptr<SwitchGroup> make_group(const SwitchOptions& options, unsigned group, BootId boot_id,
+                                        transport::UdpTransport transport) {
+  return dataplane::visit_program<dataplane::SoftMemory>(
+      options.program_info().id, options.quota, [&]<typename Program>(dataplane::TypeTag<Program>) {
+        return std::unique_ptr<SwitchGroup>(
+            std::make_unique<ProgramGroup<Program>>(options, group, std::move(transport), boot_id));
+      });
+}
+
+timespec to_timespec(Nanos duration) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return {static_cast<time_t>(duration.value / kSecond), static_cast<long>(duration.value % kSecond)};
+}
+
+/// Keeps SIGINT and SIGTERM pending for whoever waits, in this thread and those started from now on.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGINT);
+    sigaddset(&set_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+  }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+  ~StopSignals() { restore(); }
+
+  /// False: none came within `timeout`.
+  bool wait(Nanos timeout) const {
+    const timespec limit = to_timespec(timeout);
+    return sigtimedwait(&set_, nullptr, &limit) > 0;
+  }
+  /// From now on the signals do what they did before.
+  void restore() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t set_{};
+  sigset_t before_{};
+};
+
+}  // namespace
+
+SwitchProcess::SwitchProcess(SwitchOptions options)
+    : options_(std::move(options)), boot_id_(make_boot_id()) {}
+
+tl::expected<std::unique_ptr<SwitchProcess>, std::string> SwitchProcess::start(const SwitchOptions& options) {
+  if (auto valid = options.validate(); !valid) return tl::unexpected(std::move(valid.error()));
+  const unsigned count = options.group_count();
+  auto sockets = transport::UdpTransport::open_group({.listen = options.listen,
+                                                      .busy_poll = options.busy_poll,
+                                                      .kernel_busy_poll = options.kernel_busy_poll,
+                                                      .receive_buffer_bytes = options.receive_buffer_bytes,
+                                                      .send_buffer_bytes = options.send_buffer_bytes},
+                                                     count, steering(options));
+  if (!sockets) return tl::unexpected(std::move(sockets.error()));
+
+  std::unique_ptr<SwitchProcess> process(new SwitchProcess(options));
+  process->local_ = sockets->front().local();
+  try {
+    for (unsigned group = 0; group < count; ++group) {
+      process->groups_.push_back(make_group(options, group, process->boot_id_, std::move((*sockets)[group])));
+    }
+    for (unsigned group = 0; group < count; ++group) {
+      std::thread& thread = process->threads_.emplace_back(
+          [&part = *process->groups_[group], &stop = process->stop_] { part.run(stop); });
+      pthread_setname_np(thread.native_handle(), ("rain-switch-" + std::to_string(group)).c_str());
+    }
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected(
+        std::string("not enough memory for the task queues: lower queue_capacity or hold_slots"));
+  } catch (const std::system_error& error) {
+    return tl::unexpected(std::string("cannot start a switch thread: ") + error.what());
+  }
+  return process;
+}
+
+SwitchProcess::~SwitchProcess() {
+  if (threads_.empty()) return;
+  drain();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+SwitchTotals SwitchProcess::totals() const {
+  SwitchTotals totals;
+  for (const auto& group : groups_) {
+    totals.add(group->counters());
+    totals.receive_overflows += group->receive_overflows();
+  }
+  for (const SwitchSlice& slice : options_.slices) {
+    const SliceCounters& counters = groups_[slice.group]->counters().slice(slice.id);
+    totals.slices.push_back({.name = slice.name,
+                             .id = slice.id,
+                             .forwarded = counters.forwarded.get(),
+                             .buffered = counters.buffered.get(),
+                             .dispatched = counters.dispatched.get()});
+  }
+  return totals;
+}
+
+SwitchReport SwitchProcess::join() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  SwitchReport report{.program = options_.program, .totals = totals(), .slices = {}};
+  for (const SwitchSlice& slice : options_.slices) {
+    const SliceCounters& counters = groups_[slice.group]->counters().slice(slice.id);
+    report.slices.push_back({counters.queue_length, counters.queue_delay});
+  }
+  for (const auto& group : groups_) report.drained = report.drained && group->drained();
+  return report;
+}
+
+tl::expected<SwitchReport, std::string> run_switch(const SwitchOptions& options, const SwitchHooks& hooks) {
+  const StopSignals signals;
+  auto process = SwitchProcess::start(options);
+  if (!process) return tl::unexpected(std::move(process.error()));
+  if (hooks.on_ready) hooks.on_ready(**process);
+  const bool reports = hooks.on_totals && hooks.totals_interval > Nanos{};
+  while (!signals.wait(reports ? hooks.totals_interval : seconds(3600))) {
+    if (reports) hooks.on_totals((*process)->totals());
+  }
+  (*process)->drain();
+  signals.restore();  // the next one ends the process the hard way
+  return (*process)->join();
+}
+
+}  // namespace rain::softswitch

@@ -1,0 +1,67 @@
+// The switch process: one thread for each group of slices, one UDP port for all of them. The rim that waits, reads the
+// clock and ends; threads share nothing but the port and the flag that ends them.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "base/endpoint.h"
+#include "base/ids.h"
+#include "softswitch/switch_options.h"
+#include "softswitch/switch_report.h"
+
+namespace rain::softswitch {
+
+class SwitchGroup;  // one thread's parts
+
+class SwitchProcess {
+ public:
+  /// Checks the options, opens the port and starts the threads. Errors are one line: an option's key, value and what
+  /// is allowed, or "cannot bind 127.0.0.1:9000: address already in use".
+  static tl::expected<std::unique_ptr<SwitchProcess>, std::string> start(const SwitchOptions& options);
+
+  SwitchProcess(const SwitchProcess&) = delete;
+  SwitchProcess& operator=(const SwitchProcess&) = delete;
+  ~SwitchProcess();  ///< drains and joins, if nobody did
+
+  const Endpoint& local() const { return local_; }  ///< where it listens, with the port that the kernel chose
+  BootId boot_id() const { return boot_id_; }
+
+  /// New tasks are refused with shutting_down from now on; the threads end when no task waits, at the latest after
+  /// SwitchOptions::drain_limit. From any thread or signal handler.
+  void drain() { stop_.store(true, std::memory_order_relaxed); }
+
+  /// From any thread, while it runs.
+  SwitchTotals totals() const;
+
+  /// Waits for the threads to end, which they do after drain().
+  SwitchReport join();
+
+ private:
+  explicit SwitchProcess(SwitchOptions options);
+
+  SwitchOptions options_;
+  Endpoint local_{};
+  BootId boot_id_{};
+  std::atomic<bool> stop_{false};
+  std::vector<std::unique_ptr<SwitchGroup>> groups_;
+  std::vector<std::thread> threads_;
+};
+
+/// What the caller of run_switch() wants to hear.
+struct SwitchHooks {
+  std::function<void(const SwitchProcess&)> on_ready{};  ///< the port is open and served
+  Nanos totals_interval{};                               ///< 0: never
+  std::function<void(const SwitchTotals&)> on_totals{};  ///< every totals_interval
+};
+
+/// All of a process that is a switch: starts, runs until SIGINT or SIGTERM, drains, reports. A second signal while it
+/// drains ends it at once. To be called from the main thread while it is the only one.
+tl::expected<SwitchReport, std::string> run_switch(const SwitchOptions& options, const SwitchHooks& hooks);
+
+}  // namespace rain::softswitch
