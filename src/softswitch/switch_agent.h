@@ -17,6 +17,7 @@
 
 #include "base/assert.h"
 #include "dataplane/packet.h"
+#include "dataplane/tables.h"
 #include "softswitch/switch_counters.h"
 #include "transport/transport.h"
 #include "wire/message.h"
