@@ -19,11 +19,14 @@
 
 namespace rain::softswitch {
 
+/// What the process asks of its threads; it only ever advances.
+enum class Stage : std::uint8_t { kServe, kDrain, kEnd };
+
 class SwitchGroup {
  public:
   virtual ~SwitchGroup() = default;
-  /// The thread: serves until `stop` is set and the queues are empty, or the drain limit has passed.
-  virtual void run(const std::atomic<bool>& stop) = 0;
+  /// The thread: serves, drains until the queues are empty or the drain limit has passed, ends.
+  virtual void run(const std::atomic<Stage>& stage) = 0;
   /// Set before run() returns.
   virtual bool drained() const = 0;
 
@@ -53,13 +56,15 @@ class ProgramGroup final : public SwitchGroup {
     if constexpr (requires { program_.seed(options.seed); }) program_.seed(options.seed + group);
   }
 
-  void run(const std::atomic<bool>& stop) override {
-    while (!stop.load(std::memory_order_relaxed)) {
+  void run(const std::atomic<Stage>& stage) override {
+    while (stage.load(std::memory_order_relaxed) == Stage::kServe) {
       if (agent_.poll(monotonic_now()) == 0) transport_.wait(kIdleWait);
     }
     agent_.drain();
     const Nanos end = monotonic_now() + drain_limit_;
-    for (Nanos now = monotonic_now(); agent_.waiting() > 0 && now < end; now = monotonic_now()) {
+    while (agent_.waiting() > 0 && stage.load(std::memory_order_relaxed) == Stage::kDrain) {
+      const Nanos now = monotonic_now();
+      if (now >= end) break;
       if (agent_.poll(now) == 0) transport_.wait(kDrainWait);
     }
     // What lies in the socket still gets its answer; bounded, as others may keep sending.
@@ -71,7 +76,7 @@ class ProgramGroup final : public SwitchGroup {
   bool drained() const override { return drained_; }
 
  private:
-  static constexpr Nanos kIdleWait = milliseconds(50);  // how late `stop` is noticed at most
+  static constexpr Nanos kIdleWait = milliseconds(50);  // how late a new stage is noticed at most
   static constexpr Nanos kDrainWait = milliseconds(5);
   static constexpr unsigned kLastBatches = 64;
 

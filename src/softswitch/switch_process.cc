@@ -87,7 +87,7 @@ tl::expected<std::unique_ptr<SwitchProcess>, std::string> SwitchProcess::start(c
     }
     for (unsigned group = 0; group < count; ++group) {
       std::thread& thread = process->threads_.emplace_back(
-          [&part = *process->groups_[group], &stop = process->stop_] { part.run(stop); });
+          [&part = *process->groups_[group], &stage = process->stage_] { part.run(stage); });
       pthread_setname_np(thread.native_handle(), ("rain-switch-" + std::to_string(group)).c_str());
     }
   } catch (const std::bad_alloc&) {
@@ -100,9 +100,13 @@ tl::expected<std::unique_ptr<SwitchProcess>, std::string> SwitchProcess::start(c
 }
 
 SwitchProcess::~SwitchProcess() {
-  if (threads_.empty()) return;
-  drain();
+  stage_.store(Stage::kEnd, std::memory_order_relaxed);
   for (std::thread& thread : threads_) thread.join();
+}
+
+void SwitchProcess::drain() {
+  Stage expected = Stage::kServe;
+  stage_.compare_exchange_strong(expected, Stage::kDrain, std::memory_order_relaxed);
 }
 
 SwitchTotals SwitchProcess::totals() const {

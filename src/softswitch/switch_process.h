@@ -18,6 +18,7 @@
 namespace rain::softswitch {
 
 class SwitchGroup;  // one thread's parts
+enum class Stage : std::uint8_t;
 
 class SwitchProcess {
  public:
@@ -27,14 +28,14 @@ class SwitchProcess {
 
   SwitchProcess(const SwitchProcess&) = delete;
   SwitchProcess& operator=(const SwitchProcess&) = delete;
-  ~SwitchProcess();  ///< drains and joins, if nobody did
+  ~SwitchProcess();  ///< ends the threads; tasks that wait are lost, unless drain() and join() came before
 
   const Endpoint& local() const { return local_; }  ///< where it listens, with the port that the kernel chose
   BootId boot_id() const { return boot_id_; }
 
   /// New tasks are refused with shutting_down from now on; the threads end when no task waits, at the latest after
   /// SwitchOptions::drain_limit. From any thread or signal handler.
-  void drain() { stop_.store(true, std::memory_order_relaxed); }
+  void drain();
 
   /// From any thread, while it runs.
   SwitchTotals totals() const;
@@ -48,7 +49,7 @@ class SwitchProcess {
   SwitchOptions options_;
   Endpoint local_{};
   BootId boot_id_{};
-  std::atomic<bool> stop_{false};
+  std::atomic<Stage> stage_{};  // serve
   std::vector<std::unique_ptr<SwitchGroup>> groups_;
   std::vector<std::thread> threads_;
 };
