@@ -1,0 +1,26 @@
+# WAY=cmake or pkg_config: installs BUILD below FOLDER, builds CONSUMER against it in that way, runs it.
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    string(REPLACE ";" " " command "${ARGN}")
+    message(FATAL_ERROR "${command}\nfailed (${status}):\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+set(prefix ${FOLDER}/prefix)
+file(REMOVE_RECURSE ${FOLDER})
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+if(WAY STREQUAL "cmake")
+  run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${FOLDER}/build -G Ninja -DCMAKE_PREFIX_PATH=${prefix}
+    -DCMAKE_CXX_COMPILER=${COMPILER} -DRAIN_VERSION=${VERSION})
+  run(${CMAKE_COMMAND} --build ${FOLDER}/build)
+  run(${FOLDER}/build/consumer)
+else()
+  set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
+  run(${PKG_CONFIG} --cflags --libs rain)
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run(${COMPILER} -std=c++20 ${CONSUMER}/consumer.cc ${flags} -o ${FOLDER}/consumer)
+  run(${FOLDER}/consumer)
+endif()
