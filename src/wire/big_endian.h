@@ -16,9 +16,11 @@ constexpr Int swap_if_little_endian(Int value) {
     return value;
   } else if constexpr (sizeof(Int) == 2) {
     return __builtin_bswap16(value);
-  } else {
-    static_assert(sizeof(Int) == 4);
+  } else if constexpr (sizeof(Int) == 4) {
     return __builtin_bswap32(value);
+  } else {
+    static_assert(sizeof(Int) == 8);
+    return __builtin_bswap64(value);
   }
 }
 
@@ -34,7 +36,9 @@ struct BigEndian {
 
 using Be16 = BigEndian<std::uint16_t>;
 using Be32 = BigEndian<std::uint32_t>;
+using Be64 = BigEndian<std::uint64_t>;
 static_assert(sizeof(Be16) == 2 && alignof(Be16) == 1);
 static_assert(sizeof(Be32) == 4 && alignof(Be32) == 1);
+static_assert(sizeof(Be64) == 8 && alignof(Be64) == 1);
 
 }  // namespace rain::wire
