@@ -73,12 +73,23 @@ def names_of_tools(context):
     return commands, set(re.findall(r"--[a-z][a-z-]*", text)) | keys
 
 
+def scheduler_table(context):
+    """README's table of schedulers lists exactly the programs that there are."""
+    programs = "src/dataplane/programs.h"
+    if not (context.root / programs).is_file() or not (context.root / "README.md").is_file():
+        return []
+    real = set(re.findall(r'^ *X\(k\w+, "([\w-]+)"', context.read(programs), re.MULTILINE))
+    section = re.search(r"^## Schedulers$(.*?)(?=^## |\Z)", context.read("README.md"), re.MULTILINE | re.DOTALL)
+    shown = set(re.findall(r"^\| `([\w-]+)`", section.group(1), re.MULTILINE)) if section else set()
+    return [Finding("README.md", 0, f"table of schedulers: `{name}` is {'missing' if name in real else 'no program'}") for name in sorted(real ^ shown)]
+
+
 def is_path_of_tree(word):
     return re.fullmatch(r"(?:src|include|tests|bench|examples|tools|docs|demo|cmake|\.ci)/[\w./*-]*", word) is not None
 
 
 def check(context):
-    findings = []
+    findings = scheduler_table(context)
     verbs = verbs_of_dev(context)
     commands, flags = names_of_tools(context)
     for path in context.files(suffixes=".md"):
@@ -118,4 +129,7 @@ def self_test():
         expect(check, tree | {"docs/b.md": f"\n{line.replace('(', '(../')}\n"}, "docs/b.md:2")
     expect(check, tree | {"b.md": "<!-- file: examples/a.cc -->\n```\nint main() { }\n```\n"}, "b.md:1")
     expect(check, tree | {"b.md": "<!-- file: examples/a.cc -->\n\n"}, "b.md:1")
+    schedulers = {"src/dataplane/programs.h": '  X(kRain, "rain", 1)\n  X(kJsq, "jsq", 1)\n'}
+    expect(check, tree | schedulers | {"README.md": "## Schedulers\n| `rain` | x |\n| `jsq` | x |\n## Next\n| `x` |\n"})
+    expect(check, tree | schedulers | {"README.md": "## Schedulers\n| `rain` | x |\n| `jqs` | x |\n"}, "README.md:0", "README.md:0")
     expect(check, tree | {"b.md": "```\n./dev nothing\n```\n"}, "b.md:2")
