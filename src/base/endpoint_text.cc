@@ -76,13 +76,15 @@ tl::expected<Endpoint, std::string> parse_endpoint(std::string_view text) {
 
 std::string format_endpoint(const Endpoint& endpoint) {
   std::array<char, INET6_ADDRSTRLEN> host{};
-  const std::string port = std::to_string(endpoint.port);
-  if (endpoint.is_v4()) {
+  const bool v4 = endpoint.is_v4();
+  if (v4) {
     inet_ntop(AF_INET, &endpoint.address[12], host.data(), host.size());
-    return std::string(host.data()) + ":" + port;
+  } else {
+    inet_ntop(AF_INET6, endpoint.address.data(), host.data(), host.size());
   }
-  inet_ntop(AF_INET6, endpoint.address.data(), host.data(), host.size());
-  return "[" + std::string(host.data()) + "]:" + port;
+  std::string text(v4 ? "" : "[");
+  text.append(host.data()).append(v4 ? ":" : "]:").append(std::to_string(endpoint.port));
+  return text;
 }
 
 }  // namespace rain
