@@ -1,10 +1,18 @@
-# Runs a fuzzer that holds a planted bug and fails unless the bug was found and the message says how to replay it: a
-# fuzzing set-up that cannot fail would pass every decoder.
+# Runs a fuzzer that holds a planted bug and fails unless the bug was found and can be replayed in both ways that the
+# message offers: a fuzzing set-up that cannot fail would pass every decoder.
 execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(status EQUAL 0)
   message(FATAL_ERROR "the planted bug was not found:\n${output}")
 endif()
-if(NOT output MATCHES "replay: ")
+if(NOT output MATCHES "replay: [^\n]* --run ([0-9]+)\ninput: ([0-9a-f]+)\n")
   message(FATAL_ERROR "the bug was found, but the output does not say how to replay it:\n${output}")
 endif()
-message(STATUS "found, as it must be (${status})")
+set(run ${CMAKE_MATCH_1})
+set(input ${CMAKE_MATCH_2})
+foreach(replay "--run;${run}" "--hex;${input}")
+  execute_process(COMMAND ${PROGRAM} ${replay} RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+  if(status EQUAL 0)
+    message(FATAL_ERROR "the bug was found, but is not there when replayed: ${PROGRAM} ${replay}")
+  endif()
+endforeach()
+message(STATUS "found and replayed, as it must be (run ${run}, input ${input})")

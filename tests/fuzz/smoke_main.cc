@@ -5,6 +5,7 @@
 //   NAME                 runs 0 .. 20000
 //   NAME --runs N        runs 0 .. N
 //   NAME --run K         run K alone
+//   NAME --hex BYTES     the input that a failing run printed
 //   NAME FILE ...        the files' bytes, for inputs that libFuzzer has kept
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/prng.h"
@@ -33,9 +35,24 @@ constexpr std::uint64_t kSeed = 1;
 constexpr std::uint64_t kDefaultRuns = 20'000;
 constexpr std::size_t kMaxInputBytes = 4096;
 
-char replay_line[256];  // ready before each run: the death callback must not allocate
+// Ready before each run: the death callback must not allocate.
+char replay_line[256];
+std::span<const std::byte> running;
 
-void say_replay() { (void)!write(STDERR_FILENO, replay_line, std::strlen(replay_line)); }
+void say(std::string_view text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
+
+void say_replay() {
+  static char hex[2 * kMaxInputBytes];
+  const std::size_t shown = std::min(running.size(), kMaxInputBytes);
+  for (std::size_t i = 0; i < shown; ++i) {
+    hex[2 * i] = "0123456789abcdef"[std::to_integer<unsigned>(running[i]) >> 4];
+    hex[2 * i + 1] = "0123456789abcdef"[std::to_integer<unsigned>(running[i]) & 15];
+  }
+  say(replay_line);
+  say("input: ");
+  say({hex, 2 * shown});
+  say(shown < running.size() ? "...\n" : "\n");
+}
 
 void on_signal(int signal) {
   say_replay();
@@ -90,7 +107,9 @@ Input input_of_run(std::uint64_t run, const std::vector<Input>& seeds) {
 void run_input(const Input& input) {
   const auto exact = std::make_unique<std::byte[]>(input.size());
   std::copy(input.begin(), input.end(), exact.get());
+  running = input;  // not the copy: the subject may have overwritten what lies around that
   rain::fuzz::one_input({exact.get(), input.size()});
+  running = {};
 }
 
 int run_files(int count, char** names) {
@@ -122,6 +141,24 @@ void run_range(const char* program, std::uint64_t first, std::uint64_t end) {
               seeds.size());
 }
 
+int run_hex(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  Input input;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
+    const std::size_t high = kDigits.find(text[i]);
+    const std::size_t low = kDigits.find(text[i + 1]);
+    if (high == kDigits.npos || low == kDigits.npos) break;
+    input.push_back(static_cast<std::byte>(high << 4 | low));
+  }
+  if (2 * input.size() != text.size()) {
+    std::fprintf(stderr, "--hex takes pairs of hexadecimal digits, lower case\n");
+    return 2;
+  }
+  run_input(input);
+  std::printf("1 input, no failure\n");
+  return 0;
+}
+
 bool parse_count(std::string_view text, std::uint64_t& count) {
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   return error == std::errc{} && rest == text.data() + text.size() && count < UINT64_MAX;
@@ -142,9 +179,10 @@ int main(int argc, char** argv) {
 
   const std::string_view option = argc > 1 ? argv[1] : "";
   std::uint64_t count = kDefaultRuns;
+  if (option == "--hex" && argc == 3) return run_hex(argv[2]);
   if (option.starts_with("--")) {
     if ((option != "--runs" && option != "--run") || argc != 3 || !parse_count(argv[2], count)) {
-      std::fprintf(stderr, "usage: %s [--runs N | --run K | FILE ...]\n", argv[0]);
+      std::fprintf(stderr, "usage: %s [--runs N | --run K | --hex BYTES | FILE ...]\n", argv[0]);
       return 2;
     }
   } else if (argc > 1) {
