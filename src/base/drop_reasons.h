@@ -39,7 +39,7 @@ namespace rain {
   X(28, kShuttingDown, "shutting_down", "receiver is draining")                                          \
   X(29, kSendFailed, "send_failed", "the network layer refused the packet")                              \
   X(30, kRecirculationLimit, "recirculation_limit", "packet passed more often than the bound allows")    \
-  X(31, kHandlerFailed, "handler_failed", "the application's handler threw or gave no usable reply")    \
+  X(31, kHandlerFailed, "handler_failed", "the application's handler threw or gave no usable reply")     \
   X(32, kNoTask, "no_task", "pull that found no waiting task")
 
 enum class DropReason : std::uint8_t {

@@ -1,8 +1,11 @@
 // The drop reasons: numbers are wire format and pinned here; names and help are unique and present.
 #include "base/drop_reasons.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -44,6 +47,18 @@ TEST(drop_reasons, from_wire__maps_the_list_and_nothing_else) {
   EXPECT_EQ(drop_reason_from_wire(kDropReasonCount), DropReason::kNone);
   EXPECT_EQ(drop_reason_from_wire(256), DropReason::kNone);
   EXPECT_EQ(drop_reason_from_wire(0xFFFF), DropReason::kNone);
+}
+
+TEST(drop_reasons, documentation__lists_all_of_them) {
+  std::ifstream file(RAIN_PROTOCOL_DOCUMENT);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(text.empty()) << RAIN_PROTOCOL_DOCUMENT;
+  for (unsigned number = 0; number < kDropReasonCount; ++number) {
+    const auto reason = static_cast<DropReason>(number);
+    const std::string row = "| " + std::to_string(number) + " | `" + drop_reason_name(reason) + "` | " +
+                            drop_reason_help(reason) + " |\n";
+    EXPECT_THAT(text, testing::HasSubstr(row));
+  }
 }
 
 }  // namespace
