@@ -231,12 +231,12 @@ inline DropReason decode_extensions(std::span<const std::byte> header, Message& 
     case MessageType::kDrop:
       return decode_extension(header, false, out, out.drop);
     case MessageType::kSync:
+    case MessageType::kPull:
       return decode_extension(header, true, out, out.token);
     case MessageType::kSyncAck:
       return decode_extension(header, true, out, out.sync_ack);
     case MessageType::kRequestReady:
     case MessageType::kSack:
-    case MessageType::kPull:
     case MessageType::kFetch:
     case MessageType::kFetched:
       break;
@@ -311,12 +311,12 @@ inline std::size_t header_size(const Message& message) {
       extension = kWireBytes<DropFields>;
       break;
     case MessageType::kSync:
+    case MessageType::kPull:
       return kBaseHeaderBytes + kWireBytes<TokenFields>;
     case MessageType::kSyncAck:
       return kBaseHeaderBytes + kWireBytes<SyncAckFields>;
     case MessageType::kRequestReady:
     case MessageType::kSack:
-    case MessageType::kPull:
     case MessageType::kFetch:
     case MessageType::kFetched:
       break;
@@ -341,12 +341,12 @@ inline std::byte* encode_header_before(const Message& message, std::byte* header
       if (message.has_extension) return put_before(header_end, message, message.drop);
       break;
     case MessageType::kSync:
+    case MessageType::kPull:
       return put_before(header_end, message, message.token);
     case MessageType::kSyncAck:
       return put_before(header_end, message, message.sync_ack);
     case MessageType::kRequestReady:
     case MessageType::kSack:
-    case MessageType::kPull:
     case MessageType::kFetch:
     case MessageType::kFetched:
       break;

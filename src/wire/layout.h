@@ -40,7 +40,7 @@ struct DispatchExtension {  // follows a RequestExtension
 };
 static_assert(sizeof(DispatchExtension) == 32 && alignof(DispatchExtension) == 1);
 
-struct TokenExtension {  // FEEDBACK and SYNC
+struct TokenExtension {  // FEEDBACK, SYNC and PULL
   Be16 worker;           // at the same place as RequestExtension::task_type: kernel filters steer by one load
   Be16 epoch;
   Be32 token_key;

@@ -32,7 +32,7 @@ enum class MessageType : std::uint8_t {
   kSack = 8,          ///< either direction: which packets are missing
   kSync = 9,          ///< worker -> switch: "this is my view of my token of one level"
   kSyncAck = 10,      ///< switch -> worker: "and this is mine"
-  kPull = 11,         ///< worker -> switch (Draconis)
+  kPull = 11,         ///< worker -> switch: "give me a task" (Draconis)
   kFetch = 12,        ///< worker -> client: send the payload that did not fit the switch (Draconis)
   kFetched = 13,      ///< client -> worker
 };
@@ -58,7 +58,7 @@ struct DispatchFields {
   std::uint16_t queue_length = 0;     ///< tasks waiting in the slice when this one left, saturating
 };
 
-/// FEEDBACK and SYNC: one token, or the question after one.
+/// FEEDBACK, SYNC and PULL: one token, the question after one, or who pulls.
 struct TokenFields {
   WorkerId worker{};
   Epoch epoch{};
@@ -113,7 +113,7 @@ struct Message {
 
   RequestFields request{};    ///< kRequest
   DispatchFields dispatch{};  ///< kRequest with has_dispatch
-  TokenFields token{};        ///< kFeedback, kSync
+  TokenFields token{};        ///< kFeedback, kSync, kPull
   SyncAckFields sync_ack{};   ///< kSyncAck
   ReplyFields reply{};        ///< kReply
   DropFields drop{};          ///< kDrop
@@ -123,11 +123,11 @@ struct Message {
 /// Decodes and validates one packet. Never reads outside `packet`; any bytes are safe.
 /// Returns kNone and fills `out`, or returns the first reason that applies, in the order of drop_reasons.h,
 /// and leaves `out` unspecified. Reserved bits and unknown bytes at the end of a header are skipped, so that
-/// later versions can extend it. SYNC and SYNC_ACK have an extension always; the other types' may be absent.
+/// later versions can extend it. SYNC, SYNC_ACK and PULL have an extension always; the other types' may be absent.
 inline DropReason decode(std::span<const std::byte> packet, Message& out);
 
 /// Size of the header that encode_header_before() writes for this message (8..kMaxHeaderBytes). has_dispatch
-/// implies the request extension; SYNC and SYNC_ACK always get theirs.
+/// implies the request extension; SYNC, SYNC_ACK and PULL always get theirs.
 inline std::size_t header_size(const Message& message);
 
 /// Writes the header of `message` so that it ends at `header_end` and returns its first byte. The caller owns

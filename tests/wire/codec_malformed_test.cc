@@ -66,6 +66,7 @@ TEST(codec_malformed, notes_layout__table) {
       {"drop counts no packets", "5208 04 18 1234 0000", kNone},
       {"sync without its extension", "5208 09 18 1234 0001", kTruncatedExtension},
       {"sync ack without its extension", "5208 0a 18 1234 0001", kTruncatedExtension},
+      {"pull without its extension", "5208 0b 18 1234 0001", kTruncatedExtension},
       {"request, extension one byte short", "520d 00 18 1234 0001 0102 030405", kTruncatedExtension},
       {"request, one byte into the dispatch", "520f 00 18 1234 0001 0102 03040506 00", kTruncatedExtension},
       {"token, one byte short", "5217 02 18 1234 0001 0102 0304 05060708 090a0b0c 02 00 0d",
@@ -99,6 +100,7 @@ TEST(codec_malformed, reference_layout__table) {
       {"feedback counts no packets", "cc08 20 c0 1234 0000", kNone},
       {"sync without its extension", "cc08 90 c0 1234 0001", kTruncatedExtension},
       {"sync ack without its extension", "cc08 a0 c0 1234 0001", kTruncatedExtension},
+      {"pull without its extension", "cc08 b0 c0 1234 0001", kTruncatedExtension},
       {"request, extension one byte short", "cc0d 00 c0 1234 0001 0102 030405", kTruncatedExtension},
       {"drop, one byte short", "cc09 40 c0 1234 0001 00", kTruncatedExtension},
   };
@@ -146,7 +148,7 @@ TEST(codec_malformed, header_size__every_value_of_every_type_in_both_layouts) {
   const SizeRule rules[] = {
       {kRequest, true, {14, 46}}, {kReply, true, {24}}, {kFeedback, true, {24}}, {kRequestReady, true, {}},
       {kDrop, true, {10}},        {kSack, true, {}},    {kSync, false, {24}},    {kSyncAck, false, {28}},
-      {kPull, true, {}},          {kFetch, true, {}},   {kFetched, true, {}},
+      {kPull, false, {24}},       {kFetch, true, {}},   {kFetched, true, {}},
   };
   for (const SizeRule& rule : rules) {
     for (const bool notes : {true, false}) {

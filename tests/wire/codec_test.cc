@@ -118,7 +118,8 @@ std::vector<Row> rows() {
       {"sync ack", single(kSyncAck, true),
        "521c 0a 18 1234 0001 0102 0304 05060708 090a0b0c 0d0e0f10 07 00 0000",
        "cc1c a0 c0 1234 0001 0102 0304 05060708 090a0b0c 0d0e0f10 07 00 0000"},
-      {"pull", single(kPull, false), "5208 0b 18 1234 0001", "cc08 b0 c0 1234 0001"},
+      {"pull", single(kPull, true), "5218 0b 18 1234 0001 0102 0304 05060708 090a0b0c 02 00 0d0e",
+       "cc18 b0 c0 1234 0001 0102 0304 05060708 090a0b0c 02 00 0d0e"},
       {"fetch", single(kFetch, false), "5208 0c 18 1234 0001", "cc08 c0 c0 1234 0001"},
       {"fetched", single(kFetched, false), "5208 0d 18 1234 0001", "cc08 d0 c0 1234 0001"},
   };
@@ -292,8 +293,10 @@ Message random_message(Prng& prng, std::span<std::byte> payload_store) {
   message.packet = static_cast<std::uint16_t>(u16() | (message.first ? 1 : 0));
   message.has_extension = prng.chance(0.7);
   message.has_dispatch = message.type == MessageType::kRequest && message.has_extension && prng.chance(0.5);
-  if (message.type == MessageType::kSync || message.type == MessageType::kSyncAck)
-    message.has_extension = true;
+  if (message.type == MessageType::kSync || message.type == MessageType::kSyncAck ||
+      message.type == MessageType::kPull) {
+    message.has_extension = true;  // always there
+  }
   if (header_size(message) == kBaseHeaderBytes) message.has_extension = false;  // a type that has none
   if (message.has_extension) {
     message.request = {.task_type = {u16()}, .deadline_us = u32()};

@@ -35,7 +35,8 @@ inline std::string difference(const Message& a, const Message& b) {
       return "";
     }
     case MessageType::kFeedback:
-    case MessageType::kSync: {
+    case MessageType::kSync:
+    case MessageType::kPull: {
       if (a.token.worker != b.token.worker) return "token.worker";
       if (a.token.epoch != b.token.epoch) return "token.epoch";
       if (a.token.token_key != b.token.token_key) return "token.token_key";
@@ -65,7 +66,6 @@ inline std::string difference(const Message& a, const Message& b) {
       return a.drop.reason != b.drop.reason ? "drop.reason" : "";
     case MessageType::kRequestReady:
     case MessageType::kSack:
-    case MessageType::kPull:
     case MessageType::kFetch:
     case MessageType::kFetched:
       return "";
