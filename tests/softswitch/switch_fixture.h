@@ -34,13 +34,13 @@ inline SwitchOptions one_slice(unsigned workers, std::uint32_t queue_capacity = 
 
 template <typename Program, typename Transport>
 struct SwitchUnderTest {
-  SwitchUnderTest(const SwitchOptions& options, Transport packets)
+  SwitchUnderTest(const SwitchOptions& options, Transport packets, BootId boot_id = kBootId)
       : storage(dataplane::SoftMemory::storage_bytes(Program::kRegisters, memory_shape(options, 0))),
         memory(Program::kRegisters, memory_shape(options, 0), storage.bytes()),
         program(memory),
         transport(std::move(packets)),
         counters(memory.shape().slices),
-        agent(program, memory, transport, counters, kBootId) {
+        agent(program, memory, transport, counters, boot_id) {
     fill_tables(options, 0, memory);
   }
 
