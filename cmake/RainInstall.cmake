@@ -3,17 +3,15 @@
 include(CMakePackageConfigHelpers)
 
 set(RAIN_LIBRARIES rain_base rain_wire rain_rpc rain_transport rain_client rain_worker)
-# The headers below src/ that the public ones include. They lie in a folder of their own, so that nothing else of ours
-# can be included by accident.
+# The headers below src/ that the public ones include, as "base/...": installed beside them, where a compiler looks for
+# such names first, so that users need no further include folder. They must not include each other.
 set(RAIN_BASE_HEADERS drop_reasons.h endpoint.h ids.h time.h)
-set(RAIN_INTERNAL_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR}/rain/internal)
 
-install(TARGETS ${RAIN_LIBRARIES} EXPORT rainTargets
-  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${RAIN_INTERNAL_INCLUDEDIR})
+install(TARGETS ${RAIN_LIBRARIES} EXPORT rainTargets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT rainTargets NAMESPACE rain:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rain)
 install(DIRECTORY include/rain DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 list(TRANSFORM RAIN_BASE_HEADERS PREPEND src/base/ OUTPUT_VARIABLE base_headers)
-install(FILES ${base_headers} DESTINATION ${RAIN_INTERNAL_INCLUDEDIR}/base)
+install(FILES ${base_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rain/base)
 if(TARGET rain)
   install(TARGETS rain)
 endif()
