@@ -1,0 +1,90 @@
+// The rack's promises under thousands of small simulations. RAIN_SEED=n replays one; RAIN_SEEDS=n runs so many.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "dataplane/rain.h"
+#include "dataplane/rain_paper.h"
+#include "simulated_rack.h"
+
+namespace rain::rack {
+namespace {
+
+using Rain = SimulatedRack<dataplane::RainProgram<dataplane::SoftMemory, 4>, true>;
+using RainPaper = SimulatedRack<dataplane::RainPaperProgram<dataplane::SoftMemory>, false>;
+
+struct Seeds {
+  std::uint64_t first, end;
+};
+
+Seeds seeds(std::uint64_t count) {
+  if (const char* one = std::getenv("RAIN_SEED")) {
+    const std::uint64_t seed = std::strtoull(one, nullptr, 10);
+    return {seed, seed + 1};
+  }
+  if (const char* many = std::getenv("RAIN_SEEDS")) count = std::strtoull(many, nullptr, 10);
+  return {0, count};
+}
+
+template <typename Rack>
+void run_seeds(std::uint64_t count, bool faults) {
+  const auto [first, end] = seeds(count);
+  std::uint64_t executions = 0;
+  for (std::uint64_t seed = first; seed < end; ++seed) {
+    SCOPED_TRACE("replay with RAIN_SEED=" + std::to_string(seed));
+    RackPlan plan = draw_rack(seed);
+    if (faults) draw_faults(plan);
+    Rack rack(plan);
+    rack.run();
+    executions += rack.executions();
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+  EXPECT_GT(executions, 0u);
+}
+
+TEST(Rack, rain__keeps_its_promises_under_faults) { run_seeds<Rain>(1000, true); }
+TEST(Rack, rain_paper__keeps_its_promises_under_faults) { run_seeds<RainPaper>(1000, true); }
+
+template <typename Rack>
+void run_without_faults(std::uint64_t seed) {
+  SCOPED_TRACE("replay with RAIN_SEED=" + std::to_string(seed));
+  RackPlan plan = draw_rack(seed);
+  plan.queue_capacity = 4096;  // nothing is refused
+  plan.hold_slots = 4096;
+  plan.timeout = seconds(5);
+  Rack rack(plan);
+  rack.run();
+  for (const Record& record : rack.records()) {
+    ASSERT_EQ(record.delivered, 1u);
+    if (!record.dropped) {
+      ASSERT_EQ(record.executions, 1u) << "without faults every request is served";
+    } else if (record.reason != DropReason::kHandlerFailed) {
+      ASSERT_EQ(record.reason, DropReason::kDeadlinePassed) << drop_reason_name(record.reason);
+    }
+  }
+}
+
+TEST(Rack, rain__serves_everything_without_faults) {
+  const auto [first, end] = seeds(200);
+  for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) run_without_faults<Rain>(seed);
+}
+TEST(Rack, rain_paper__serves_everything_without_faults) {
+  const auto [first, end] = seeds(200);
+  for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) run_without_faults<RainPaper>(seed);
+}
+
+TEST(Rack, run__replays_from_its_seed) {
+  const auto digest = [](std::uint64_t seed) {
+    RackPlan plan = draw_rack(seed);
+    draw_faults(plan);
+    Rain rack(plan);
+    rack.run();
+    return rack.digest();
+  };
+  for (std::uint64_t seed = 0; seed < 20; ++seed) EXPECT_EQ(digest(seed), digest(seed)) << seed;
+  EXPECT_NE(digest(1), digest(2));
+}
+
+}  // namespace
+}  // namespace rain::rack

@@ -1,0 +1,479 @@
+// The whole rack in virtual time: public agents of clients and workers, the switch agent with a real program, a network
+// in memory with faults. Everything that happens follows from the plan's seed.
+//
+// After every step of every agent the promises are checked (check()); at the end the faults stop, what is open ends, and
+// every token must be home again (heal()).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/page_buffer.h"
+#include "client/client_agent.h"
+#include "dataplane/soft_memory.h"
+#include "rack_plan.h"
+#include "softswitch/switch_agent.h"
+#include "transport/fault.h"
+#include "transport/memory.h"
+#include "worker/emulated_workers.h"
+
+namespace rain::rack {
+
+using Net = transport::FaultTransport<transport::MemoryTransport>;
+
+/// One request of one client, as the test sees it.
+struct Record {
+  unsigned endings = 0;
+  unsigned executions = 0;
+  unsigned delivered = 0;  ///< copies that reached the switch
+  bool dropped = false;
+  DropReason reason = DropReason::kNone;
+};
+
+/// A program that counts the tasks it is given, by the number in their payload.
+template <typename Inner>
+class CountingProgram {
+ public:
+  static constexpr auto kRegisters = Inner::kRegisters;
+
+  CountingProgram(dataplane::SoftMemory& memory, std::vector<Record>& records)
+      : inner_(memory), records_(records) {}
+
+  dataplane::Verdict pass(const dataplane::PacketView& packet, Nanos now) {
+    const dataplane::Verdict verdict = inner_.pass(packet, now);
+    if (packet.message.type == wire::MessageType::kRequest &&
+        verdict.action != dataplane::Action::kRecirculate) {
+      std::uint64_t number = 0;
+      std::memcpy(&number, packet.message.payload.data(), sizeof(number));
+      ++records_.at(number).delivered;
+    }
+    return verdict;
+  }
+  void forget_dead_tokens(SliceId slice) { inner_.forget_dead_tokens(slice); }
+
+ private:
+  Inner inner_;
+  std::vector<Record>& records_;
+};
+
+/// A switch's life; a restart is a new one.
+template <typename Program>
+struct SwitchLife {
+  SwitchLife(const dataplane::MemoryShape& shape, Net net, std::vector<Record>& records, BootId boot)
+      : storage(dataplane::SoftMemory::storage_bytes(Program::kRegisters, shape)),
+        memory(Program::kRegisters, shape, storage.bytes()),
+        program(memory, records),
+        transport(std::move(net)),
+        counters(1),
+        agent(program, memory, transport, counters, boot) {}
+
+  PageBuffer storage;
+  dataplane::SoftMemory memory;
+  CountingProgram<Program> program;
+  Net transport;
+  softswitch::SwitchCounters counters;
+  softswitch::SwitchAgent<CountingProgram<Program>, dataplane::SoftMemory, Net> agent;
+};
+
+/// `Program`: the switch program. `kLevelled`: it is `rain`, whose tokens have levels and whose tasks may wait beside
+/// spare ones.
+template <typename Program, bool kLevelled>
+class SimulatedRack {
+ public:
+  explicit SimulatedRack(const RackPlan& plan)
+      : plan_(plan),
+        network_({.latency = microseconds(1)}),
+        service_prng_(plan.seed, 3),
+        client_prng_(plan.seed, 4) {
+    records_.reserve(plan.clients * plan.requests);
+    epochs_.assign(plan.workers(), Epoch{1});
+    start_switch();
+    hosts_.resize(plan.hosts);
+    for (unsigned host = 0; host < plan.hosts; ++host) start_host(host);
+    for (unsigned i = 0; i < plan.clients; ++i) start_client();
+    std::sort(plan_.script.begin(), plan_.script.end(),
+              [](const ScriptedEvent& a, const ScriptedEvent& b) { return a.at < b.at; });
+  }
+
+  /// The whole run; failures are GoogleTest's.
+  void run() {
+    run_until([this] { return now_ >= plan_.faults_until && all_submitted(); });
+    if (!testing::Test::HasFailure()) heal();
+  }
+
+  /// Differs when anything differed in two runs.
+  std::uint64_t digest() const { return digest_; }
+  std::uint64_t executions() const { return executions_; }
+  const std::vector<Record>& records() const { return records_; }
+
+ private:
+  static constexpr Endpoint kSwitch = Endpoint::v4(10, 0, 0, 1, 9000);
+  static Endpoint host_address(unsigned host) {
+    return Endpoint::v4(10, 0, 1, static_cast<std::uint8_t>(host), 9100);
+  }
+  static Endpoint client_address(unsigned client) {
+    return Endpoint::v4(10, 0, 2, static_cast<std::uint8_t>(client), 5000);
+  }
+  static constexpr std::uint32_t kKey = 0x1234'5678;
+
+  struct ClientState {
+    std::unique_ptr<client::ClientAgent<Net>> agent;
+    unsigned submitted = 0;
+    Nanos next_submit{};
+  };
+
+  // --- parts and their lives ---
+
+  Net open(const Endpoint& endpoint, const transport::FaultOptions& faults) {
+    return Net(network_.open(endpoint), healed_ ? transport::FaultOptions{.storage_packets = 64} : faults,
+               plan_.seed * 1000 + ++lives_);
+  }
+
+  void start_switch() {
+    switch_.reset();
+    std::uint32_t ring = 1;
+    while (ring < plan_.queue_capacity) ring *= 2;
+    std::uint32_t tokens = 1;
+    while (tokens < plan_.workers() * (kLevelled ? 1 : plan_.quota)) tokens *= 2;
+    const dataplane::MemoryShape shape{.slices = 1,
+                                       .workers = plan_.workers(),
+                                       .task_ring = ring,
+                                       .token_ring = tokens,
+                                       .hold_slots = plan_.hold_slots};
+    switch_.emplace(shape, open(kSwitch, plan_.switch_faults), records_, BootId{++boots_});
+    switch_->memory.set_slice({0}, {.present = true,
+                                    .queue_capacity = plan_.queue_capacity,
+                                    .spill = plan_.spill,
+                                    .drain = plan_.drain,
+                                    .depth = static_cast<std::uint8_t>(plan_.quota)});
+    switch_->memory.set_type({0}, {0});
+    for (unsigned worker = 0; worker < plan_.workers(); ++worker) set_worker(worker);
+  }
+
+  void set_worker(unsigned worker) {
+    switch_->memory.set_worker({static_cast<std::uint16_t>(worker)},
+                               {.present = true,
+                                .slice = {0},
+                                .epoch = epochs_[worker],
+                                .token_key = kKey,
+                                .address = host_address(worker / plan_.workers_per_host)});
+  }
+
+  void start_host(unsigned host) {
+    hosts_[host].reset();
+    worker::EmulatedWorkersOptions options;
+    options.worker = {.id = {static_cast<std::uint16_t>(host * plan_.workers_per_host)},
+                      .switch_address = kSwitch,
+                      .quota = plan_.quota,
+                      .token_key = kKey,
+                      .sync_interval = plan_.sync_interval,
+                      .push_limit = 1,
+                      .max_payload_bytes = 64};
+    options.count = plan_.workers_per_host;
+    options.horizon = microseconds(500);
+    hosts_[host] = std::make_unique<worker::EmulatedWorkers<Net>>(open(host_address(host), plan_.host_faults),
+                                                                  options, now_);
+  }
+
+  void start_client() {
+    ClientState& state = clients_.emplace_back();
+    state.agent = std::make_unique<client::ClientAgent<Net>>(
+        open(client_address(static_cast<unsigned>(clients_.size() - 1)), plan_.client_faults),
+        rpc::ClientCoreOptions{.switch_address = kSwitch,
+                               .max_outstanding = plan_.max_outstanding,
+                               .id_count = 1024,
+                               .timeout = plan_.timeout,
+                               .max_retries = plan_.retries,
+                               .max_payload_bytes = 64},
+        now_);
+  }
+
+  void strike(const ScriptedEvent& event) {
+    const unsigned host = event.whom % plan_.hosts;
+    const unsigned client = event.whom % plan_.clients;
+    const unsigned worker = event.whom % plan_.workers();
+    switch (event.what) {
+      case Misfortune::kCutHost:
+        return cut(host_address(host), event.lasts);
+      case Misfortune::kCutClient:
+        return cut(client_address(client), event.lasts);
+      case Misfortune::kRestartSwitch:
+        return start_switch();
+      case Misfortune::kRestartHost:
+        return start_host(host);
+      case Misfortune::kRaiseEpoch:
+        ++epochs_[worker].value;
+        set_worker(worker);
+        return switch_->program.forget_dead_tokens({0});
+    }
+  }
+
+  void cut(const Endpoint& peer, Nanos lasts) {
+    switch_->transport.partition(peer);
+    cuts_.push_back({now_ + lasts, peer});
+  }
+
+  // --- virtual time ---
+
+  template <typename Done>
+  void run_until(Done done) {
+    while (!done()) {
+      settle();
+      if (testing::Test::HasFailure()) return;
+      now_ = std::max(next_event(), now_ + Nanos{1});
+      ASSERT_LT(now_, seconds(10)) << "the rack never comes to rest";
+    }
+  }
+
+  void settle() {
+    while (next_script_ < plan_.script.size() && plan_.script[next_script_].at <= now_) {
+      strike(plan_.script[next_script_++]);
+      check();
+    }
+    std::erase_if(cuts_, [this](const Cut& cut) {
+      if (cut.until > now_) return false;
+      switch_->transport.heal(cut.peer);
+      return true;
+    });
+    constexpr unsigned kMaxRounds = 1000;
+    for (unsigned round = 0; step() > 0; ++round) ASSERT_LT(round, kMaxRounds) << "packets circle for ever";
+  }
+
+  std::size_t step() {
+    std::size_t work = switch_->agent.poll(now_);
+    check();
+    for (unsigned host = 0; host < plan_.hosts; ++host) {
+      work += hosts_[host]->poll(now_, [this](const rpc::TaskView& task, WorkerId) { return serve(task); });
+      check();
+    }
+    for (ClientState& client : clients_) {
+      while (client.submitted < plan_.requests && client.next_submit <= now_) submit(client);
+      work += client.agent->poll(now_, [this](const rpc::Outcome& outcome) { hear(outcome); });
+    }
+    return work;
+  }
+
+  Nanos next_event() {
+    Nanos next = std::min(network_.next_arrival(), switch_->transport.next_release());
+    if (next_script_ < plan_.script.size()) next = std::min(next, plan_.script[next_script_].at);
+    for (const Cut& cut : cuts_) next = std::min(next, cut.until);
+    for (const auto& host : hosts_)
+      next = std::min({next, host->next_due(), host->transport().next_release()});
+    for (const ClientState& client : clients_) {
+      next = std::min({next, client.agent->next_due(), client.agent->transport().next_release()});
+      if (client.submitted < plan_.requests) next = std::min(next, client.next_submit);
+    }
+    return next;
+  }
+
+  bool all_submitted() const {
+    return std::all_of(clients_.begin(), clients_.end(),
+                       [this](const ClientState& client) { return client.submitted == plan_.requests; });
+  }
+
+  // --- what clients and workers do ---
+
+  void submit(ClientState& client) {
+    ++client.submitted;
+    client.next_submit = now_ + client_prng_.exponential(plan_.mean_gap);
+    const std::uint64_t number = records_.size();
+    std::array<std::byte, 40> bytes{};
+    std::memcpy(bytes.data(), &number, sizeof(number));
+    const std::size_t size = client_prng_.chance(0.8) ? sizeof(number) : 9 + client_prng_.below(32);
+    records_.emplace_back();
+    const auto accepted =
+        client.agent->submit(std::span(bytes).first(size),
+                             {.deadline = client_prng_.chance(0.1) ? plan_.mean_service : Nanos{},
+                              .retries = plan_.retries,
+                              .cookie = number},
+                             now_);
+    if (accepted) return;
+    EXPECT_EQ(accepted.error(), ErrorKind::kBackpressure);
+    records_.pop_back();
+  }
+
+  worker::EmulatedTask serve(const rpc::TaskView& task) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, task.payload.data(), sizeof(number));
+    Record& record = records_.at(number);
+    ++record.executions;
+    ++executions_;
+    EXPECT_LE(record.executions, record.delivered)
+        << "request " << number << " ran more often than it was sent";
+    replies_.push_back(std::make_unique<std::uint64_t>(number));
+    return {.service = service_prng_.exponential(plan_.mean_service),
+            .reply = std::as_bytes(std::span(replies_.back().get(), 1)),
+            .failed = service_prng_.chance(0.02) ? DropReason::kHandlerFailed : DropReason::kNone};
+  }
+
+  void hear(const rpc::Outcome& outcome) {
+    Record& record = records_.at(outcome.cookie);
+    EXPECT_EQ(++record.endings, 1u) << "request " << outcome.cookie << " ended again";
+    if (outcome.ending == rpc::Ending::kReply) {
+      std::uint64_t number = 0;
+      ASSERT_EQ(outcome.payload.size(), sizeof(number));
+      std::memcpy(&number, outcome.payload.data(), sizeof(number));
+      EXPECT_EQ(number, outcome.cookie) << "a reply to another request";
+      EXPECT_GE(record.executions, 1u);
+    }
+    record.dropped = outcome.ending == rpc::Ending::kDropped;
+    record.reason = outcome.reason;
+    for (const std::uint64_t part : {outcome.cookie, static_cast<std::uint64_t>(outcome.ending),
+                                     static_cast<std::uint64_t>(now_.value)}) {
+      digest_ = (digest_ ^ part) * 0x100'0000'01B3;
+    }
+  }
+
+  // --- the promises ---
+
+  void check() {
+    check_workers();
+    check_switch();
+  }
+
+  void check_workers() {
+    for (const auto& host : hosts_) {
+      for (unsigned i = 0; i < host->count(); ++i) {
+        const rpc::WorkerCore& core = host->core(i);
+        ASSERT_LE(core.held(), plan_.quota) << "a worker holds more tasks than its quota";
+        ASSERT_EQ(core.held(), core.ledger()->spent());
+        ASSERT_LE(core.ledger()->spent() + core.ledger()->outstanding(), plan_.quota);
+      }
+    }
+  }
+
+  /// Tokens that the switch has filed, by its half of the ledger.
+  struct Filed {
+    unsigned idle = 0;
+    unsigned spare = 0;
+  };
+  Filed filed() {
+    Filed found;
+    for (unsigned worker = 0; worker < plan_.workers(); ++worker) {
+      for (unsigned level = 0; level < plan_.quota; ++level) {
+        if (!is_filed(worker, level)) continue;
+        ++(level == 0 ? found.idle : found.spare);
+      }
+    }
+    return found;
+  }
+  bool is_filed(unsigned worker, unsigned level) {
+    return seen(worker, level).newer_than(ledger_cell(kConsumedRegister, worker, level));
+  }
+  Generation seen(unsigned worker, unsigned level) { return ledger_cell(kSeenRegister, worker, level); }
+  Generation ledger_cell(std::uint8_t id, unsigned worker, unsigned level) {
+    return *switch_->memory.template cell<Generation>(id, worker * kMaxQuota + level);
+  }
+  static consteval std::uint8_t register_named(std::string_view name) {
+    for (const dataplane::RegisterSpec& spec : Program::kRegisters) {
+      if (spec.name == name) return spec.id;
+    }
+    throw "no such register";
+  }
+  static constexpr std::uint8_t kSeenRegister = register_named("token_seen");
+  static constexpr std::uint8_t kConsumedRegister = register_named("token_consumed");
+
+  /// No worker idles with a filed token while a task waits; for levelled tokens within the spill rule, by which spare
+  /// tokens wait beside at most `spill` tasks.
+  void check_switch() {
+    const std::uint64_t waiting = switch_->agent.waiting();
+    ASSERT_LE(waiting, plan_.queue_capacity);
+    if (waiting == 0) return;
+    const Filed tokens = filed();
+    ASSERT_EQ(tokens.idle, 0u) << waiting << " tasks wait and a worker is idle";
+    if (!kLevelled || waiting > plan_.spill) {
+      ASSERT_EQ(tokens.spare, 0u) << waiting << " tasks wait beside spare tokens";
+    }
+  }
+
+  /// The faults stop; all that is open ends, and within the bound all tokens are home.
+  void heal() {
+    healed_ = true;
+    const transport::FaultOptions none{.storage_packets = 64};
+    switch_->transport.set_options(none);
+    switch_->transport.heal_all();
+    cuts_.clear();
+    next_script_ = plan_.script.size();
+    for (const auto& host : hosts_) host->transport().set_options(none);
+    for (ClientState& client : clients_) client.agent->transport().set_options(none);
+
+    // Lost tokens come home within the bound, and then every task that still waits is served.
+    const Nanos bound = now_ + plan_.sync_interval * kHealIntervals + kSlack;
+    run_until([&] { return now_ >= bound && quiet(); });
+    if (testing::Test::HasFailure()) return;
+    ASSERT_LE(now_, bound + plan_.timeout * std::int64_t{plan_.retries + 1} + kSlack)
+        << "requests outlive their timeouts";
+    for (unsigned worker = 0; worker < plan_.workers(); ++worker) {
+      const rpc::TokenLedger& ledger =
+          *hosts_[worker / plan_.workers_per_host]->core(worker % plan_.workers_per_host).ledger();
+      ASSERT_EQ(ledger.outstanding(), plan_.quota) << "worker " << worker << " lost tokens";
+      for (unsigned level = 0; level < plan_.quota; ++level) {
+        ASSERT_TRUE(is_filed(worker, level)) << "worker " << worker << " level " << level << " leaked";
+        ASSERT_EQ(seen(worker, level), ledger.generation({static_cast<std::uint8_t>(level)}));
+      }
+    }
+    check_records();
+  }
+
+  /// Nothing is open, waits or runs.
+  bool quiet() {
+    if (switch_->agent.waiting() > 0) return false;
+    for (const auto& host : hosts_) {
+      if (host->held() > 0) return false;
+    }
+    return std::all_of(clients_.begin(), clients_.end(),
+                       [](const ClientState& client) { return client.agent->core().outstanding() == 0; });
+  }
+
+  void check_records() {
+    for (std::size_t number = 0; number < records_.size(); ++number) {
+      const Record& record = records_[number];
+      ASSERT_EQ(record.endings, 1u) << "request " << number;
+      if (plan_.retries == 0 && !plan_.repeats_requests) {
+        ASSERT_LE(record.executions, 1u) << "request " << number;
+      }
+      // Who hears DROP knows that it did not run.
+      if (record.dropped && record.reason != DropReason::kHandlerFailed && record.delivered <= 1 &&
+          !plan_.restarts()) {
+        ASSERT_EQ(record.executions, 0u) << "request " << number << ": " << drop_reason_name(record.reason);
+      }
+    }
+  }
+
+  /// A lost token is asked after within one interval, a lost dispatch given up after two more; one for a lost question or
+  /// answer at the end of the faults, two for the granularity of the workers' timers.
+  static constexpr std::int64_t kHealIntervals = 6;
+  static constexpr Nanos kSlack = milliseconds(2);
+
+  struct Cut {
+    Nanos until;
+    Endpoint peer;
+  };
+
+  RackPlan plan_;
+  transport::MemoryNetwork network_;
+  Prng service_prng_;
+  Prng client_prng_;
+  Nanos now_{};
+  std::vector<Record> records_;
+  std::vector<Epoch> epochs_;
+  std::optional<SwitchLife<Program>> switch_;
+  std::vector<std::unique_ptr<worker::EmulatedWorkers<Net>>> hosts_;
+  std::vector<ClientState> clients_;
+  std::vector<Cut> cuts_;
+  std::vector<std::unique_ptr<std::uint64_t>> replies_;
+  std::size_t next_script_ = 0;
+  std::uint32_t boots_ = 0;
+  std::uint64_t lives_ = 0;
+  std::uint64_t executions_ = 0;
+  std::uint64_t digest_ = 0xCBF2'9CE4'8422'2325;
+  bool healed_ = false;
+};
+
+}  // namespace rain::rack
