@@ -43,8 +43,8 @@ void run_seeds(std::uint64_t count, bool faults) {
   EXPECT_GT(executions, 0u);
 }
 
-TEST(Rack, rain__keeps_its_promises_under_faults) { run_seeds<Rain>(1000, true); }
-TEST(Rack, rain_paper__keeps_its_promises_under_faults) { run_seeds<RainPaper>(1000, true); }
+TEST(Rack, rain__keeps_its_promises_under_faults) { run_seeds<Rain>(500, true); }
+TEST(Rack, rain_paper__keeps_its_promises_under_faults) { run_seeds<RainPaper>(500, true); }
 
 template <typename Rack>
 void run_without_faults(std::uint64_t seed) {
@@ -66,11 +66,11 @@ void run_without_faults(std::uint64_t seed) {
 }
 
 TEST(Rack, rain__serves_everything_without_faults) {
-  const auto [first, end] = seeds(200);
+  const auto [first, end] = seeds(100);
   for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) run_without_faults<Rain>(seed);
 }
 TEST(Rack, rain_paper__serves_everything_without_faults) {
-  const auto [first, end] = seeds(200);
+  const auto [first, end] = seeds(100);
   for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) run_without_faults<RainPaper>(seed);
 }
 

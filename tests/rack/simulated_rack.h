@@ -139,8 +139,10 @@ class SimulatedRack {
     switch_.reset();
     std::uint32_t ring = 1;
     while (ring < plan_.queue_capacity) ring *= 2;
+    // Twice the tokens that workers may have out: after a restart, a late repeat of a token of the old life is filed
+    // beside its worker's new one, until a task takes it and is refused.
     std::uint32_t tokens = 1;
-    while (tokens < plan_.workers() * (kLevelled ? 1 : plan_.quota)) tokens *= 2;
+    while (tokens < 2 * plan_.workers() * (kLevelled ? 1 : plan_.quota)) tokens *= 2;
     const dataplane::MemoryShape shape{.slices = 1,
                                        .workers = plan_.workers(),
                                        .task_ring = ring,
@@ -414,7 +416,10 @@ class SimulatedRack {
           *hosts_[worker / plan_.workers_per_host]->core(worker % plan_.workers_per_host).ledger();
       ASSERT_EQ(ledger.outstanding(), plan_.quota) << "worker " << worker << " lost tokens";
       for (unsigned level = 0; level < plan_.quota; ++level) {
-        ASSERT_TRUE(is_filed(worker, level)) << "worker " << worker << " level " << level << " leaked";
+        ASSERT_TRUE(is_filed(worker, level))
+            << "worker " << worker << " level " << level << " leaked: seen " << seen(worker, level).value
+            << ", consumed " << ledger_cell(kConsumedRegister, worker, level).value << ", the worker has out "
+            << ledger.generation({static_cast<std::uint8_t>(level)}).value;
         ASSERT_EQ(seen(worker, level), ledger.generation({static_cast<std::uint8_t>(level)}));
       }
     }
