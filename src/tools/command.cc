@@ -20,6 +20,11 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"rack", "start a whole rack (switch, workers, optionally a load) from one file", declare_rack},
+    {"switch", "run the switch of a rack", declare_switch},
+    {"worker", "run the workers of one server of a rack", declare_worker},
+    {"load", "offer a load to a rack, open loop, and report latencies", declare_load},
+    {"compare", "run the same load behind several schedulers and report them side by side", declare_compare},
     {"budget", "print what a scheduler would cost on a programmable switch", declare_budget},
 };
 

@@ -14,6 +14,11 @@ namespace rain::tools {
 using Run = std::function<int()>;
 
 // Each declares its flags on `app`.
+Run declare_switch(CLI::App& app);
+Run declare_worker(CLI::App& app);
+Run declare_load(CLI::App& app);
+Run declare_rack(CLI::App& app);
+Run declare_compare(CLI::App& app);
 Run declare_budget(CLI::App& app);
 
 /// All of `rain`. Returns the exit status (input_error.h).

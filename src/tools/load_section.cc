@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <memory>
+
+#include "apps/app.h"
 
 namespace rain::tools {
 namespace {
@@ -12,7 +14,6 @@ using workload::ClassSpec;
 using workload::Distribution;
 using workload::Quantity;
 
-constexpr std::array<std::string_view, 3> kApps{"echo", "synthetic", "rocksdb"};
 constexpr unsigned kMaxConnections = 64;
 constexpr std::string_view kRateAllowed =
     "requests a second from 0.1 to 10M such as 5000 or \"20k\", or a share of the workers' capacity from "
@@ -28,32 +29,21 @@ std::string set_rate(Rate& rate, std::string_view text) {
   return {};
 }
 
-Quantity quantity_of(std::string_view app) { return app == "synthetic" ? Quantity::kTime : Quantity::kCount; }
-
-std::string set_classes(std::vector<ClassSpec>& classes, std::string_view text, std::string_view app) {
-  auto parsed = workload::parse_classes(text, quantity_of(app));
-  if (!parsed) return parsed.error();
-  classes = std::move(*parsed);
-  return {};
-}
-
 /// `service`: one class. A plain time is a constant.
 std::string set_service(std::vector<ClassSpec>& classes, std::string_view text) {
   const bool plain = !text.empty() && text.front() >= '0' && text.front() <= '9';
   auto parsed =
       Distribution::parse(plain ? "const:" + std::string(text) : std::string(text), Quantity::kTime);
   if (!parsed) return parsed.error();
-  classes.assign(1, ClassSpec{.name = "task", .demand = std::move(*parsed)});
+  classes.assign(1, ClassSpec{.name = "task", .share = 1, .type = {}, .demand = std::move(*parsed)});
   return {};
 }
 
 }  // namespace
 
-std::span<const std::string_view> app_names() { return kApps; }
-
 void LoadSection::read(TomlReader& reader) {
   const std::string app_before = app;
-  reader.choice("app", app, kApps);
+  reader.choice("app", app, apps::app_names());
   if (app != app_before) classes.clear();  // those were another application's requests
   reader.parsed("rate", kRateAllowed, [&](std::string_view text) { return set_rate(rate, text); });
   reader.duration("duration", duration, milliseconds(1), seconds(86'400));
@@ -67,37 +57,30 @@ void LoadSection::read(TomlReader& reader) {
     return parsed ? std::string() : parsed.error();
   });
   reader.flag("busy_poll", busy_poll);
-  const bool has_classes =
-      reader.parsed("classes", "text such as \"get:0.9:const:1,scan:0.1:const:5000\"",
-                    [&](std::string_view text) { return set_classes(classes, text, app); });
-  const bool has_service = reader.parsed("service", "a time or distribution such as \"exp:10us\"",
-                                         [&](std::string_view text) { return set_service(classes, text); });
+  read_classes(reader);
   reader.finish();
-  if (has_service && app != "synthetic") reader.refuse("service", "only with app = synthetic");
-  if (has_service && has_classes) reader.refuse("service", "not together with classes");
-  complete(reader);
 }
 
-void LoadSection::complete(TomlReader& reader) {
-  if (classes.empty() && app == "synthetic")
-    reader.refuse("service", "a time or distribution such as \"exp:10us\"");
-  if (classes.empty()) {
-    const std::string demand = app == "echo" ? "const:8" : "const:1";
-    classes.push_back(
-        {.name = app == "echo" ? "echo" : "get", .demand = *Distribution::parse(demand, Quantity::kCount)});
+void LoadSection::read_classes(TomlReader& reader) {
+  const std::unique_ptr<apps::App> application = std::move(*apps::make_app(app));
+  const bool has_classes = reader.parsed("classes", "text such as \"get:0.9:const:1,scan:0.1:const:500\"",
+                                         [&](std::string_view text) -> std::string {
+                                           auto parsed =
+                                               workload::parse_classes(text, application->quantity());
+                                           if (!parsed) return parsed.error();
+                                           classes = std::move(*parsed);
+                                           return {};
+                                         });
+  const bool has_service = reader.parsed("service", "a time or distribution such as \"exp:10us\"",
+                                         [&](std::string_view text) { return set_service(classes, text); });
+  if (has_service && application->quantity() != Quantity::kTime) {
+    reader.refuse("service", "only with app = synthetic");
   }
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    ClassSpec& one = classes[i];
-    if (!one.type) one.type = TaskType{static_cast<std::uint16_t>(i)};
-    if (app == "rocksdb" && !one.name.starts_with("get") && !one.name.starts_with("scan")) {
-      reader.refuse("classes",
-                    fmt::format("class \"{}\": of rocksdb, a name starts with get or scan", one.name));
-    }
-    for (std::size_t j = 0; j < i; ++j) {
-      if (classes[j].name == one.name)
-        reader.refuse("classes", fmt::format("two are named \"{}\"", one.name));
-    }
-  }
+  if (has_service && has_classes) reader.refuse("service", "not together with classes");
+  if (classes.empty())
+    classes = *workload::parse_classes(application->default_classes(), application->quantity());
+  if (const auto adopted = application->adopt_classes(classes); !adopted)
+    reader.refuse("classes", adopted.error());
 }
 
 std::optional<double> LoadSection::mean_service_ns() const {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +13,6 @@
 #include "workload/workload.h"
 
 namespace rain::tools {
-
-/// The applications that this build serves and loads.
-std::span<const std::string_view> app_names();
 
 /// [load]
 struct LoadSection {
@@ -41,7 +37,7 @@ struct LoadSection {
   workload::WorkloadSpec spec(double rate_per_second) const;
 
  private:
-  void complete(TomlReader& reader);
+  void read_classes(TomlReader& reader);
 };
 
 }  // namespace rain::tools

@@ -4,67 +4,100 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
 #include "base/endpoint_text.h"
 #include "dataplane/programs.h"
-#include "tools/load_section.h"
+#include "tools/input_error.h"
 #include "tools/suggest.h"
 #include "tools/toml_reader.h"
 
 namespace rain::tools {
 namespace {
 
+using softswitch::SwitchOptions;
+using softswitch::SwitchSlice;
+
 constexpr std::uint16_t kFirstPort = 9100;
+constexpr WorkerId kNoId{UINT16_MAX};
 
 std::string address_and_port(const std::string& address, unsigned port) {
   if (address.find(':') == address.npos) return fmt::format("{}:{}", address, port);
   return fmt::format("[{}]:{}", address, port);
 }
 
-void read_switch(TomlReader reader, SwitchSection& section) {
+void read_switch(TomlReader reader, SwitchOptions& options) {
   reader.parsed("listen", "an address and port as a string", [&](std::string_view text) {
     const auto endpoint = parse_endpoint(text);
-    if (endpoint) section.listen = *endpoint;
+    if (endpoint) options.listen = *endpoint;
     const bool usable = endpoint.has_value() && endpoint->port != 0;
     return usable ? "" : "an address such as \"10.0.0.1:9000\" or \"[::1]:9000\"";
   });
-  reader.choice("scheduler", section.scheduler, scheduler_names());
-  reader.flag("busy_poll", section.busy_poll);
-  reader.integer("hold_slots", section.hold_slots, 0, 1 << 20, "payloads over 8 bytes that may wait at once");
-  reader.bytes("receive_buffer", section.receive_buffer_bytes, 64 << 10, 1 << 30);
-  reader.integer("seed", section.seed, 0, INT64_MAX);
+  reader.choice("scheduler", options.program, scheduler_names());
+  reader.integer("seed", options.seed, 0, INT64_MAX);
+  reader.integer("hold_slots", options.hold_slots, 0, 1 << 20, "payloads over 8 bytes that may wait at once");
+  reader.flag("busy_poll", options.busy_poll);
+  reader.duration("kernel_busy_poll", options.kernel_busy_poll, Nanos{}, seconds(1));
+  reader.bytes("receive_buffer", options.receive_buffer_bytes, 0, 1 << 30);
+  reader.bytes("send_buffer", options.send_buffer_bytes, 0, 1 << 30);
+  reader.duration("drain_limit", options.drain_limit, Nanos{}, seconds(3600));
   reader.finish();
 }
 
-SliceSection read_slice(TomlReader reader) {
-  SliceSection section;
-  section.line = reader.line();
-  if (!reader.text("name", section.name)) section.name.clear();
+SwitchSlice read_slice(TomlReader& reader, std::size_t index) {
+  SwitchSlice slice;
+  slice.id.value = static_cast<std::uint16_t>(index);
+  slice.name.clear();
+  reader.text("name", slice.name);
   std::vector<std::int64_t> types;
   reader.integers("types", types, 0, UINT16_MAX);
-  for (const std::int64_t type : types) section.types.push_back(TaskType{static_cast<std::uint16_t>(type)});
-  reader.integer("queue_capacity", section.queue_capacity, 1, dataplane::kMaxQueueCapacity, "tasks");
+  for (const std::int64_t type : types)
+    slice.task_types.push_back(TaskType{static_cast<std::uint16_t>(type)});
+  reader.integer("queue_capacity", slice.queue_capacity, 1, dataplane::kMaxQueueCapacity, "tasks");
   std::uint32_t spill = 0;
-  if (reader.integer("spill", spill, 0, section.queue_capacity - 1, "waiting tasks")) section.spill = spill;
-  reader.integer("drain", section.drain, 0, UINT16_MAX,
+  if (reader.integer("spill", spill, 0, slice.queue_capacity - 1, "waiting tasks")) slice.spill = spill;
+  reader.integer("drain", slice.drain, 0, UINT16_MAX,
                  "every drain-th spare token serves the queue; 0: none does");
-  reader.integer("group", section.group, 0, kMaxGroups - 1, "the switch thread");
+  reader.flag("recirculate", slice.recirculate);
+  reader.integer("group", slice.group, 0, softswitch::kMaxGroups - 1, "the switch thread");
   reader.finish();
-  if (section.name.empty()) reader.refuse("name", "a string that is not empty");
-  return section;
+  if (slice.name.empty()) reader.refuse("name", "a string that is not empty");
+  return slice;
 }
 
-void read_rocksdb(TomlReader reader, RocksDbSection& section) {
-  reader.text("path", section.path);
-  reader.integer("keys", section.keys, 1, 1'000'000'000);
-  reader.integer("value_bytes", section.value_bytes, 1, 1024);
-  reader.finish();
+/// Settings of applications: each key belongs to one and is refused with the others.
+void read_app_options(TomlReader& reader, std::string_view app, apps::AppOptions& options) {
+  constexpr std::int64_t kMaxKeys = 100'000'000;
+  const auto only_with = [&](std::string_view key, std::string_view owner, bool present) {
+    if (present && app != owner) reader.refuse(key, fmt::format("only with app = {}", owner));
+  };
+  only_with("synthetic_limit", "synthetic",
+            reader.duration("synthetic_limit", options.synthetic_limit, microseconds(1), seconds(100)));
+  only_with("rocksdb_directory", "rocksdb", reader.text("rocksdb_directory", options.rocksdb_directory));
+  only_with("rocksdb_small_keys", "rocksdb",
+            reader.integer("rocksdb_small_keys", options.rocksdb_small_keys, 1, kMaxKeys));
+  only_with("rocksdb_large_keys", "rocksdb",
+            reader.integer("rocksdb_large_keys", options.rocksdb_large_keys, 1, kMaxKeys));
 }
 
-ServerSection read_server(TomlReader reader, const std::vector<SliceSection>& slices, unsigned index) {
+SliceId read_slice_name(TomlReader& reader, const std::vector<SwitchSlice>& slices) {
+  std::string name;
+  std::vector<std::string_view> names;
+  for (const SwitchSlice& one : slices) names.push_back(one.name);
+  if (!reader.text("slice", name)) {
+    if (slices.size() > 1) reader.refuse("slice", "the name of a [[slice]], as there are several");
+    return {};
+  }
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    reader.refuse("slice",
+                  fmt::format("the name of a [[slice]]: {}{}", comma_list(names), did_you_mean(name, names)));
+  }
+  return {static_cast<std::uint16_t>(found - names.begin())};
+}
+
+ServerSection read_server(TomlReader reader, const std::vector<SwitchSlice>& slices, std::size_t index) {
   ServerSection section;
   section.line = reader.line();
   section.name = fmt::format("server-{}", index);
@@ -76,34 +109,20 @@ ServerSection read_server(TomlReader reader, const std::vector<SliceSection>& sl
   });
   reader.integer("port", section.port, 1, UINT16_MAX);
   reader.integer("workers", section.workers, 1, dataplane::kMaxWorkers);
-  section.first_id.value = UINT16_MAX;  // none yet
+  section.first_id = kNoId;
   reader.integer("first_id", section.first_id.value, 0, dataplane::kMaxWorkers - 1);
-  std::string slice;
-  if (reader.text("slice", slice)) {
-    std::vector<std::string_view> names;
-    for (const SliceSection& one : slices) names.push_back(one.name);
-    const auto found = std::find(names.begin(), names.end(), slice);
-    if (found == names.end()) {
-      reader.refuse("slice", fmt::format("the name of a [[slice]]: {}{}", comma_list(names),
-                                         did_you_mean(slice, names)));
-    }
-    section.slice.value = static_cast<std::uint16_t>(found - names.begin());
-  } else if (slices.size() > 1) {
-    reader.finish();
-    reader.refuse("slice", "the name of a [[slice]], as there are several");
-  }
   reader.integer("quota", section.quota, 1, kMaxQuota, "tasks that a worker may hold at once");
+  reader.integer("weight", section.weight, 1, dataplane::kMaxWeight, "slots in a round of pallas");
   reader.integer("token_key", section.token_key, 0, UINT32_MAX);
-  reader.choice("app", section.app, app_names());
+  reader.choice("app", section.app, apps::app_names());
   reader.flag("emulate", section.emulate);
   reader.flag("busy_poll", section.busy_poll);
   reader.duration("sync_interval", section.sync_interval, milliseconds(1), seconds(60));
-  const auto rocksdb = reader.table("rocksdb");
-  if (rocksdb) read_rocksdb(*rocksdb, section.rocksdb);
+  read_app_options(reader, section.app, section.app_options);
+  section.slice = read_slice_name(reader, slices);
   reader.finish();
-  if (rocksdb && section.app != "rocksdb") reader.refuse("rocksdb", "only with app = \"rocksdb\"");
   if (section.emulate && section.app != "synthetic")
-    reader.refuse("emulate", "true only with app = \"synthetic\"");
+    reader.refuse("emulate", "true only with app = synthetic");
   return section;
 }
 
@@ -112,7 +131,7 @@ void number_servers(std::vector<ServerSection>& servers) {
   std::uint32_t next_id = 0;
   std::map<std::string, std::uint32_t> next_port;
   for (ServerSection& server : servers) {
-    if (server.first_id.value == UINT16_MAX) server.first_id.value = static_cast<std::uint16_t>(next_id);
+    if (server.first_id == kNoId) server.first_id.value = static_cast<std::uint16_t>(next_id);
     next_id = server.first_id.value + std::uint32_t{server.workers};
     std::uint32_t& port = next_port.try_emplace(server.address, kFirstPort).first->second;
     if (server.port == 0) server.port = static_cast<std::uint16_t>(std::min<std::uint32_t>(port, UINT16_MAX));
@@ -128,13 +147,6 @@ std::vector<std::string_view> scheduler_names() {
     if (program.on_sockets) names.push_back(program.name);
   }
   return names;
-}
-
-void check_scheduler(std::string_view name) {
-  const std::vector<std::string_view> names = scheduler_names();
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  throw InputError(
-      fmt::format("--scheduler = {}: one of {}{}", name, comma_list(names), did_you_mean(name, names)));
 }
 
 Endpoint ServerSection::endpoint(unsigned worker) const {
@@ -153,22 +165,56 @@ RackFile RackFile::read(const std::string& path) {
   reader.finish();
   if (servers.empty()) reader.refuse_table("there is no [[server]]; a rack has at least one");
   if (in_switch) read_switch(*in_switch, rack.in_switch);
-  if (slices.empty()) rack.slices.emplace_back();
-  for (TomlReader& one : slices) rack.slices.push_back(read_slice(one));
+  std::vector<SwitchSlice>& switch_slices = rack.in_switch.slices;
+  for (TomlReader& one : slices) {
+    switch_slices.push_back(read_slice(one, switch_slices.size()));
+    rack.slice_lines_.push_back(one.line());
+  }
+  if (slices.empty()) {
+    switch_slices.emplace_back();
+    rack.slice_lines_.push_back(1);
+  }
   for (TomlReader& one : servers) {
-    rack.servers.push_back(read_server(one, rack.slices, static_cast<unsigned>(rack.servers.size())));
+    rack.servers.push_back(read_server(one, switch_slices, rack.servers.size()));
   }
   number_servers(rack.servers);
   if (load) {
     rack.load.emplace().app = rack.servers.front().app;
-    rack.load_line = load->line();
+    rack.load_line_ = load->line();
     rack.load->read(*load);
   }
   rack.check_slices();
   rack.check_groups();
   rack.check_servers();
   rack.check_load();
+  rack.list_workers();
   return rack;
+}
+
+void RackFile::list_workers() {
+  in_switch.quota = 1;
+  for (const ServerSection& server : servers) {
+    in_switch.quota = std::max(in_switch.quota, server.quota);
+    for (unsigned worker = 0; worker < server.workers; ++worker) {
+      in_switch.workers.push_back({.id = {static_cast<std::uint16_t>(server.first_id.value + worker)},
+                                   .slice = server.slice,
+                                   .address = server.endpoint(worker),
+                                   .token_key = server.token_key,
+                                   .epoch = {},
+                                   .weight = server.weight});
+    }
+  }
+  if (const auto valid = in_switch.validate(); !valid)
+    throw InputError(fmt::format("{}: {}", path, valid.error()));
+}
+
+void RackFile::set_scheduler(std::string_view name) {
+  const std::vector<std::string_view> names = scheduler_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    throw InputError(
+        fmt::format("--scheduler = {}: one of {}{}", name, comma_list(names), did_you_mean(name, names)));
+  }
+  in_switch.program = name;
 }
 
 void RackFile::refuse(std::uint32_t line, const std::string& problem) const {
@@ -177,37 +223,37 @@ void RackFile::refuse(std::uint32_t line, const std::string& problem) const {
 
 void RackFile::check_slices() const {
   std::set<std::string> names;
-  std::map<std::uint16_t, std::string> types;
+  std::map<TaskType, std::string> types;
   unsigned without_types = 0;
-  if (slices.size() > dataplane::kMaxSlices) {
-    refuse(slices.back().line, fmt::format("{} slices: at most {}", slices.size(), dataplane::kMaxSlices));
+  if (in_switch.slices.size() > dataplane::kMaxSlices) {
+    refuse(slice_lines_.back(),
+           fmt::format("{} slices: at most {}", in_switch.slices.size(), dataplane::kMaxSlices));
   }
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    const SliceSection& slice = slices[i];
+  for (const SwitchSlice& slice : in_switch.slices) {
+    const std::uint32_t line = slice_lines_[slice.id.value];
     if (!names.insert(slice.name).second) {
-      refuse(slice.line, fmt::format("key 'name' = \"{}\": another slice has this name", slice.name));
+      refuse(line, fmt::format("key 'name' = \"{}\": another slice has this name", slice.name));
     }
-    for (const TaskType type : slice.types) {
-      const auto [other, fresh] = types.emplace(type.value, slice.name);
+    for (const TaskType type : slice.task_types) {
+      const auto [other, fresh] = types.emplace(type, slice.name);
       if (fresh) continue;
-      refuse(slice.line,
-             fmt::format("key 'types' = {}: slice \"{}\" has this type", type.value, other->second));
+      refuse(line, fmt::format("key 'types' = {}: slice \"{}\" has this type", type.value, other->second));
     }
-    if (slice.types.empty() && ++without_types > 1) {
-      refuse(slice.line,
-             "key 'types' is missing: only one slice may leave it out (it serves all other types)");
+    if (slice.task_types.empty() && ++without_types > 1) {
+      refuse(line, "key 'types' is missing: only one slice may leave it out (it serves all other types)");
     }
-    if (workers_of(SliceId{static_cast<std::uint16_t>(i)}) == 0) {
-      refuse(slice.line, fmt::format("slice \"{}\" has no workers: a [[server]] must name it", slice.name));
+    const auto names_it = [&](const ServerSection& server) { return server.slice == slice.id; };
+    if (std::none_of(servers.begin(), servers.end(), names_it)) {
+      refuse(line, fmt::format("slice \"{}\" has no workers: a [[server]] must name it", slice.name));
     }
   }
 }
 
 void RackFile::check_groups() const {
-  for (unsigned group = 0; group < group_count(); ++group) {
-    const auto in_group = [group](const SliceSection& slice) { return slice.group == group; };
-    if (std::any_of(slices.begin(), slices.end(), in_group)) continue;
-    refuse(slices.front().line,
+  for (unsigned group = 0; group < in_switch.group_count(); ++group) {
+    const auto in_group = [group](const SwitchSlice& slice) { return slice.group == group; };
+    if (std::any_of(in_switch.slices.begin(), in_switch.slices.end(), in_group)) continue;
+    refuse(slice_lines_.front(),
            fmt::format("key 'group': no slice has {}; groups are numbered from 0 without gaps", group));
   }
 }
@@ -246,46 +292,21 @@ void RackFile::check_servers() const {
 
 void RackFile::check_load() const {
   if (!load) return;
-  const auto serves = [](const SliceSection& slice, TaskType type) {
-    return slice.types.empty() ||
-           std::find(slice.types.begin(), slice.types.end(), type) != slice.types.end();
-  };
   for (const workload::ClassSpec& one : load->classes) {
-    if (std::any_of(slices.begin(), slices.end(),
-                    [&](const auto& slice) { return serves(slice, *one.type); }))
-      continue;
-    refuse(load_line,
+    const auto serves = [&one](const SwitchSlice& slice) {
+      const auto& types = slice.task_types;
+      return types.empty() || std::find(types.begin(), types.end(), *one.type) != types.end();
+    };
+    if (std::any_of(in_switch.slices.begin(), in_switch.slices.end(), serves)) continue;
+    refuse(load_line_,
            fmt::format("class \"{}\" has type {}, which no slice serves", one.name, one.type->value));
   }
 }
 
-unsigned RackFile::worker_count() const {
-  unsigned count = 0;
-  for (const ServerSection& server : servers) count += server.workers;
-  return count;
-}
-
-unsigned RackFile::workers_of(SliceId slice) const {
-  unsigned count = 0;
-  for (const ServerSection& server : servers) {
-    if (server.slice == slice) count += server.workers;
-  }
-  return count;
-}
-
-std::uint32_t RackFile::spill_of(SliceId slice) const {
-  const SliceSection& section = slices[slice.value];
-  return section.spill.value_or(std::min<std::uint32_t>(workers_of(slice) / 4, section.queue_capacity - 1));
-}
-
-unsigned RackFile::group_count() const {
-  unsigned last = 0;
-  for (const SliceSection& slice : slices) last = std::max(last, slice.group);
-  return last + 1;
-}
+unsigned RackFile::worker_count() const { return static_cast<unsigned>(in_switch.workers.size()); }
 
 unsigned RackFile::effective_quota(const ServerSection& server) const {
-  return dataplane::find_program(in_switch.scheduler)->uses_tokens ? server.quota : 0;
+  return in_switch.program_info().uses_tokens ? server.quota : 0;
 }
 
 const ServerSection& RackFile::server_named(std::string_view name) const {

@@ -175,6 +175,7 @@ ordered_json to_json(const Report& report, bool with_distributions) {
   json["schedule_warning"] =
       report.kept_schedule ? ordered_json(nullptr) : ordered_json(report.schedule_warning());
   json["warmup_outcomes"] = outcomes_json(report.warmup_outcomes);
+  json["application_errors"] = report.application_errors;
   return json;
 }
 
@@ -212,6 +213,10 @@ std::string to_table(const Report& report) {
       in_switch.queued_ratio ? fmt::format("{:.1f}", *in_switch.queued_ratio * 100) : "-",
       short_number(in_switch.queue_p99),
       in_switch.recirculations ? std::to_string(*in_switch.recirculations) : "unknown");
+  if (report.application_errors != 0) {
+    text += fmt::format("  WARNING: {} replies report an error, the first: {}\n", report.application_errors,
+                        report.first_application_error);
+  }
   if (const std::string warning = report.schedule_warning(); !warning.empty())
     text += "  WARNING: " + warning + '\n';
   return text;

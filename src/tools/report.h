@@ -83,6 +83,8 @@ struct Report {
   Summary send_lag_us;  ///< actual minus intended send time
   bool kept_schedule = true;
   Outcomes warmup_outcomes;
+  std::uint64_t application_errors = 0;  ///< replies in which the application refused; among the completed
+  std::string first_application_error;
 
   /// One line when the generator was too slow to be believed, else "".
   std::string schedule_warning() const;

@@ -1,0 +1,53 @@
+// The emulated workers of one server on a UDP socket: the rim around worker::EmulatedWorkers. Their service times come
+// from the requests of the application synthetic and pass without burning a core.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/drop_reasons.h"
+#include "base/endpoint.h"
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace rain::tools {
+
+struct EmulatedServerOptions {
+  Endpoint listen{};
+  Endpoint switch_address{};
+  WorkerId first_id{};
+  unsigned count = 1;
+  unsigned quota = 4;  ///< 0: unbounded
+  std::uint32_t token_key = 0;
+  Nanos sync_interval = milliseconds(100);
+  bool busy_poll = false;
+  Nanos longest_service = seconds(1);  ///< longer tasks are refused
+};
+
+class EmulatedServer {
+ public:
+  /// Throws InputError when the address cannot be bound.
+  explicit EmulatedServer(const EmulatedServerOptions& options);
+  EmulatedServer(const EmulatedServer&) = delete;
+  EmulatedServer& operator=(const EmulatedServer&) = delete;
+  ~EmulatedServer();
+
+  /// Serves until stop(), then what is held.
+  void run();
+  /// From any thread.
+  void stop() { stopping_.store(true, std::memory_order_relaxed); }
+
+  // After run().
+  std::uint64_t served() const;
+  std::array<std::uint64_t, kDropReasonCount> drops() const;
+
+ private:
+  struct Agents;
+  EmulatedServerOptions options_;
+  std::unique_ptr<Agents> agents_;
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace rain::tools

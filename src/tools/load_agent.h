@@ -1,0 +1,152 @@
+// The open-loop load generator as an agent on a transport: one connection's share of a load.
+//
+// Open loop: when a request is sent depends on the schedule alone, never on replies. A request that leaves late, because
+// this machine was busy, keeps its intended send time, and its latency counts from there; how late it left is recorded
+// too (send lag), so that nobody takes the generator's slowness for the rack's. Requests of the warm-up are sent alike
+// and counted apart.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "apps/app.h"
+#include "client/client_agent.h"
+#include "tools/load_results.h"
+#include "workload/workload.h"
+
+namespace rain::tools {
+
+/// When a load starts and which part of it is measured.
+struct LoadWindow {
+  Nanos start{};  ///< of the schedule
+  Nanos warmup{};
+  Nanos duration{};
+
+  Nanos measured_from() const { return start + warmup; }
+  Nanos end() const { return start + warmup + duration; }
+};
+
+/// Requests sent by one step at most, so that replies are not kept waiting by a backlog.
+inline constexpr unsigned kSendsPerStep = 64;
+
+template <transport::Transport T>
+class LoadAgent {
+ public:
+  /// `app` must outlive the agent.
+  LoadAgent(T transport, const rpc::ClientCoreOptions& options, const LoadWindow& window,
+            workload::Workload load, const apps::App& app, apps::RequestBuilder builder, Nanos now)
+      : client_(std::move(transport), options, now),
+        window_(window),
+        load_(std::move(load)),
+        app_(app),
+        build_(std::move(builder)),
+        results_(load_.spec().classes.size()) {
+    pending_.resize(options.max_outstanding);
+    free_.reserve(options.max_outstanding);
+    for (std::uint32_t i = options.max_outstanding; i > 0; --i) free_.push_back(i - 1);
+    next_ = load_.next();
+  }
+  LoadAgent(const LoadAgent&) = delete;
+  LoadAgent& operator=(const LoadAgent&) = delete;
+
+  /// One step: sends what is due, takes what has come. Returns the work done.
+  std::size_t poll(Nanos now) {
+    std::size_t work = 0;
+    while (work < kSendsPerStep && next_send() <= now && next_send() < window_.end()) {
+      send(now);
+      next_ = load_.next();
+      ++work;
+    }
+    return work + client_.poll(now, [this](const rpc::Outcome& outcome) { take(outcome); });
+  }
+
+  /// When poll() has something to do without a packet.
+  Nanos next_due() const { return std::min(sending() ? next_send() : Nanos::max(), client_.next_due()); }
+
+  /// Sends nothing more that is due after `now`; the window ends here.
+  void stop(Nanos now) {
+    const Nanos length = std::max(now - window_.start, Nanos{});
+    window_.warmup = std::min(window_.warmup, length);
+    window_.duration = std::min(window_.duration, length - window_.warmup);
+  }
+
+  /// All is sent and every request has its outcome.
+  bool finished() const { return !sending() && client_.core().outstanding() == 0; }
+  const LoadWindow& window() const { return window_; }
+  const LoadResults& results() const { return results_; }
+  std::uint32_t outstanding() const { return client_.core().outstanding(); }
+  T& transport() { return client_.transport(); }
+
+ private:
+  struct Pending {
+    Nanos intended{};
+    Nanos lag{};
+    std::uint16_t class_index = 0;
+    bool measured = false;
+  };
+
+  Nanos next_send() const { return window_.start + next_.at; }
+  bool sending() const { return next_send() < window_.end(); }
+
+  void send(Nanos now) {
+    const Nanos intended = next_send();
+    const Nanos lag = now - intended;
+    const bool measured = intended >= window_.measured_from();
+    OutcomeCounts& counts = measured ? results_.measured : results_.warmup;
+    ++counts.sent;
+    if (measured) results_.send_lag.record(lag);
+    if (free_.empty()) {
+      ++counts.backpressure;
+      return;
+    }
+    const std::uint32_t slot = free_.back();
+    const Payload payload = build_(next_, buffer_);
+    const TaskType type = *load_.spec().classes[next_.class_index].type;
+    if (!client_.submit(payload, {.type = type, .cookie = slot}, now)) {
+      ++counts.backpressure;  // no free request id: too many of those that timed out rest
+      return;
+    }
+    free_.pop_back();
+    pending_[slot] = {
+        .intended = intended, .lag = lag, .class_index = next_.class_index, .measured = measured};
+  }
+
+  void take(const rpc::Outcome& outcome) {
+    const Pending& pending = pending_[outcome.cookie];
+    free_.push_back(static_cast<std::uint32_t>(outcome.cookie));
+    OutcomeCounts& counts = pending.measured ? results_.measured : results_.warmup;
+    if (outcome.ending == rpc::Ending::kTimedOut) {
+      ++counts.timed_out;
+      return;
+    }
+    if (outcome.ending == rpc::Ending::kDropped) {
+      ++counts.dropped[static_cast<std::size_t>(outcome.reason)];
+      return;
+    }
+    ++counts.completed;
+    const Nanos arrival = pending.intended + pending.lag + outcome.latency;
+    if (arrival >= window_.measured_from() && arrival < window_.end()) ++results_.completed_in_window;
+    if (std::string error = app_.reply_error(outcome.payload); !error.empty()) {
+      if (results_.application_errors++ == 0) results_.first_application_error = std::move(error);
+    }
+    if (pending.measured) {
+      results_.record(pending.class_index, pending.lag, outcome.latency, outcome.parts);
+    }
+  }
+
+  client::ClientAgent<T> client_;
+  LoadWindow window_;
+  workload::Workload load_;
+  const apps::App& app_;
+  apps::RequestBuilder build_;
+  LoadResults results_;
+  workload::Request next_;
+  std::vector<Pending> pending_;
+  std::vector<std::uint32_t> free_;
+  std::array<std::byte, kMaxMessageBytes> buffer_{};
+};
+
+}  // namespace rain::tools

@@ -1,0 +1,137 @@
+// See rack_run.h.
+#include "tools/rack_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
+
+#include "tools/input_error.h"
+#include "tools/load_command.h"
+#include "tools/progress_line.h"
+
+namespace rain::tools {
+namespace {
+
+/// A database may have to be filled before its server is ready; it says so meanwhile.
+constexpr Nanos kAnswerPatience = seconds(10);
+constexpr Nanos kCalibrationTime = seconds(1);
+constexpr Nanos kStopPatience = seconds(5);
+constexpr Nanos kStep = milliseconds(50);
+
+}  // namespace
+
+void RackRun::check_children() const {
+  const Supervisor::Child* ended = supervisor_.first_ended();
+  if (ended == nullptr) return;
+  const std::string problem = fmt::format("{} {}{}{}", ended->name, ended->ending(),
+                                          ended->last_line.empty() ? "" : ": ", ended->last_line);
+  if (ended->exit_status() == kExitBadInput) throw InputError(problem);
+  throw std::runtime_error(problem);
+}
+
+void RackRun::wait_until_ready(std::size_t first) {
+  const auto all_ready = [&] {
+    for (std::size_t i = first; i < supervisor_.size(); ++i) {
+      if (!supervisor_.child(i).ready) return false;
+    }
+    return true;
+  };
+  while (!all_ready() && !supervisor_.interrupted()) {
+    supervisor_.step(kStep);
+    check_children();
+  }
+}
+
+bool RackRun::start(const LoadPlan& plan) {
+  const std::string& scheduler = rack_.in_switch.program;
+  supervisor_.start("switch", {"switch", "--config", rack_.path, "--scheduler", scheduler, "--json"}, true);
+  wait_until_ready(0);
+  for (const ServerSection& server : rack_.servers) {
+    if (supervisor_.interrupted()) return false;
+    supervisor_.start(server.name,
+                      {"worker", "--config", rack_.path, "--scheduler", scheduler, "--server", server.name});
+  }
+  wait_until_ready(1);
+  std::string problem;
+  run_watched([&](const std::atomic<bool>& stop) { problem = probe(plan, kAnswerPatience, stop); });
+  if (supervisor_.interrupted()) return false;
+  if (!problem.empty()) throw std::runtime_error(problem);
+  return true;
+}
+
+void RackRun::run_watched(const std::function<void(const std::atomic<bool>& stop)>& work) {
+  std::atomic<bool> stop{false};
+  std::atomic<bool> done{false};
+  std::exception_ptr problem;
+  std::thread thread([&] {
+    try {
+      work(stop);
+    } catch (...) {
+      problem = std::current_exception();
+    }
+    done.store(true, std::memory_order_release);
+  });
+  while (!done.load(std::memory_order_acquire)) {
+    supervisor_.step(kStep);
+    if (supervisor_.interrupted() || supervisor_.first_ended() != nullptr)
+      stop.store(true, std::memory_order_relaxed);
+  }
+  thread.join();
+  check_children();
+  if (problem) std::rethrow_exception(problem);
+}
+
+double RackRun::rate_of(const LoadPlan& plan, unsigned cores) {
+  const auto named = plan.load.mean_service_ns();
+  if (plan.load.rate.capacity_share == 0 || named) {
+    return resolve_rate(plan.load.rate, rack_.worker_count(), named.value_or(0) * 1e-3);
+  }
+  run_watched([&](const std::atomic<bool>& stop) {
+    auto measured = calibrate(plan, kCalibrationTime, stop);
+    if (!measured) throw std::runtime_error(measured.error());
+    calibration_ = std::move(*measured);
+  });
+  const unsigned at_once = std::min(cores, rack_.worker_count());
+  return resolve_rate(plan.load.rate, at_once, calibration_->mean_service_us);
+}
+
+Report RackRun::load(const LoadPlan& plan, const std::string& progress_prefix) {
+  Report report;
+  run_watched([&](const std::atomic<bool>& stop) {
+    ProgressLine line(progress_prefix);
+    auto result = run_load(plan, stop, [&line](const LoadProgress& progress) { line.show(progress.text()); });
+    if (!result) throw std::runtime_error(result.error());
+    report = std::move(*result);
+  });
+  return report;
+}
+
+void RackRun::serve() {
+  while (!supervisor_.interrupted()) {
+    supervisor_.step(seconds(1));
+    check_children();
+  }
+}
+
+std::optional<std::uint64_t> RackRun::stop() {
+  std::string problem;
+  for (std::size_t i = 0; i < supervisor_.size(); ++i) {
+    const Nanos patience = i == 0 ? rack_.in_switch.drain_limit + seconds(2) : kStopPatience;
+    const bool by_itself = supervisor_.stop(i, patience);
+    const Supervisor::Child& child = supervisor_.child(i);
+    if (!problem.empty() || child.succeeded()) continue;
+    problem = by_itself ? fmt::format("{} {}: {}", child.name, child.ending(), child.last_line)
+                        : fmt::format("{} did not stop within {} s and was killed", child.name,
+                                      patience.value / 1'000'000'000);
+  }
+  if (!problem.empty()) throw std::runtime_error(problem);
+  const auto counters = nlohmann::json::parse(supervisor_.child(0).captured, nullptr, false);
+  if (!counters.is_object()) return std::nullopt;
+  return counters.at("counters").at("recirculations").get<std::uint64_t>();
+}
+
+}  // namespace rain::tools

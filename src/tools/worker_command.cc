@@ -1,0 +1,150 @@
+// `rain worker`: one server of a rack, a thread and a UDP port for each of its workers, or one of each for all when they
+// are emulated. Ends with SIGINT or SIGTERM, after it has served what it holds.
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "apps/app.h"
+#include "base/endpoint_text.h"
+#include "rain/worker.h"
+#include "tools/command.h"
+#include "tools/emulated_server.h"
+#include "tools/input_error.h"
+#include "tools/rack_file.h"
+#include "tools/stop_signals.h"
+#include "tools/suggest.h"
+#include "tools/supervisor.h"
+
+namespace rain::tools {
+namespace {
+
+struct WorkerFlags {
+  std::string config;
+  std::string server;
+  std::string scheduler;
+};
+
+const ServerSection& chosen_server(const RackFile& rack, const std::string& name) {
+  if (!name.empty()) return rack.server_named(name);
+  if (rack.servers.size() == 1) return rack.servers.front();
+  std::vector<std::string_view> names;
+  for (const ServerSection& server : rack.servers) names.push_back(server.name);
+  throw InputError(
+      fmt::format("--server is missing: one of the servers of {}: {}", rack.path, comma_list(names)));
+}
+
+WorkerOptions worker_options(const RackFile& rack, const ServerSection& server, unsigned index) {
+  return {.id = {static_cast<std::uint16_t>(server.first_id.value + index)},
+          .listen_address = format_endpoint(server.endpoint(index)),
+          .switch_address = format_endpoint(rack.in_switch.listen),
+          .quota = rack.effective_quota(server),
+          .token_key = server.token_key,
+          .sync_interval = server.sync_interval,
+          .busy_poll = server.busy_poll};
+}
+
+/// Preparing may take long, and the signals are blocked: they are asked after here.
+void print_progress(std::string_view what, std::uint64_t done, std::uint64_t total) {
+  if (stop_signal_pending()) {
+    std::fputs("interrupted\n", stderr);
+    std::_Exit(kExitFailed);
+  }
+  std::fputs(fmt::format("{}: {} of {}\n", what, done, total).c_str(), stderr);
+}
+
+void print_ready(const RackFile& rack, const ServerSection& server) {
+  const unsigned last = server.first_id.value + server.workers - 1u;
+  const unsigned quota = rack.effective_quota(server);
+  std::fputs(
+      fmt::format("{}server {}, app {}, workers {}..{} on {}{}, quota {}, switch {}\n", kReadyPrefix,
+                  server.name, server.app, server.first_id.value, last, format_endpoint(server.endpoint(0)),
+                  server.emulate       ? " (emulated)"
+                  : server.workers > 1 ? " and following ports"
+                                       : "",
+                  quota == 0 ? "unbounded" : std::to_string(quota), format_endpoint(rack.in_switch.listen))
+          .c_str(),
+      stderr);
+}
+
+void print_drops(std::uint64_t served, const std::array<std::uint64_t, kDropReasonCount>& drops) {
+  std::string text = fmt::format("served {}", served);
+  for (std::size_t i = 1; i < drops.size(); ++i) {
+    if (drops[i] != 0) text += fmt::format(", {} {}", drop_reason_name(static_cast<DropReason>(i)), drops[i]);
+  }
+  fmt::print("{}\n", text);
+}
+
+int run_threads(const RackFile& rack, const ServerSection& server, apps::App& app) {
+  std::vector<Worker> workers;
+  for (unsigned i = 0; i < server.workers; ++i) {
+    auto worker = Worker::open(worker_options(rack, server, i), app.make_handler());
+    if (!worker)
+      throw InputError(fmt::format("worker {}: {}", server.first_id.value + i, worker.error().message()));
+    workers.push_back(std::move(*worker));
+  }
+  std::vector<std::thread> threads;
+  for (Worker& worker : workers) threads.emplace_back([&worker] { worker.run(); });
+  print_ready(rack, server);
+  wait_for_stop_signal();
+  for (Worker& worker : workers) worker.stop();
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    const Worker::Stats stats = workers[i].stats();
+    fmt::print("worker {}: idle {:.1f} %, ", server.first_id.value + i, stats.idleness * 100);
+    print_drops(stats.served, stats.drops);
+  }
+  return kExitOk;
+}
+
+int run_emulated(const RackFile& rack, const ServerSection& server) {
+  EmulatedServer workers({.listen = server.endpoint(0),
+                          .switch_address = rack.in_switch.listen,
+                          .first_id = server.first_id,
+                          .count = server.workers,
+                          .quota = rack.effective_quota(server),
+                          .token_key = server.token_key,
+                          .sync_interval = server.sync_interval,
+                          .busy_poll = server.busy_poll,
+                          .longest_service = server.app_options.synthetic_limit});
+  std::thread thread([&workers] { workers.run(); });
+  print_ready(rack, server);
+  wait_for_stop_signal();
+  workers.stop();
+  thread.join();
+  print_drops(workers.served(), workers.drops());
+  return kExitOk;
+}
+
+int run(const WorkerFlags& flags) {
+  RackFile rack = RackFile::read(flags.config);
+  if (!flags.scheduler.empty()) rack.set_scheduler(flags.scheduler);
+  const ServerSection& server = chosen_server(rack, flags.server);
+  block_stop_signals();  // before any thread exists, so that only this one hears them
+  auto app = apps::make_app(server.app, server.app_options);
+  if (!app) throw InputError(app.error());
+  if (const auto prepared = (*app)->prepare(print_progress); !prepared)
+    throw std::runtime_error(prepared.error());
+  return server.emulate ? run_emulated(rack, server) : run_threads(rack, server, **app);
+}
+
+}  // namespace
+
+Run declare_worker(CLI::App& app) {
+  auto flags = std::make_shared<WorkerFlags>();
+  app.add_option("--config", flags->config, "the rack file")->required()->type_name("FILE");
+  app.add_option("--server", flags->server, "which [[server]] of the file this is")->type_name("NAME");
+  app.add_option(
+         "--scheduler", flags->scheduler,
+         "instead of the file's (decides whether workers have a quota): " + comma_list(scheduler_names()))
+      ->type_name("NAME");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace rain::tools
