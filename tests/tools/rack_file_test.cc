@@ -35,12 +35,14 @@ std::string refusal(const std::string& text) {
 TEST(RackFile, read__smallest_rack) {
   const RackFile rack = read("[[server]]\n");
   EXPECT_EQ(format_endpoint(rack.in_switch.listen), "127.0.0.1:9000");
-  EXPECT_EQ(rack.in_switch.scheduler, "rain");
-  ASSERT_EQ(rack.slices.size(), 1u);
-  EXPECT_EQ(rack.slices[0].name, "default");
-  EXPECT_TRUE(rack.slices[0].types.empty());
-  EXPECT_EQ(rack.slices[0].queue_capacity, 131072u);
-  EXPECT_EQ(rack.slices[0].drain, 4u);
+  EXPECT_EQ(rack.in_switch.program, "rain");
+  ASSERT_EQ(rack.in_switch.slices.size(), 1u);
+  EXPECT_EQ(rack.in_switch.slices[0].name, "default");
+  EXPECT_TRUE(rack.in_switch.slices[0].task_types.empty());
+  EXPECT_EQ(rack.in_switch.slices[0].queue_capacity, 131072u);
+  EXPECT_EQ(rack.in_switch.slices[0].drain, 4u);
+  ASSERT_EQ(rack.in_switch.workers.size(), 1u);
+  EXPECT_EQ(rack.in_switch.workers[0].address, rack.servers.at(0).endpoint(0));
   ASSERT_EQ(rack.servers.size(), 1u);
   EXPECT_EQ(rack.servers[0].name, "server-0");
   EXPECT_EQ(rack.servers[0].app, "echo");
@@ -57,6 +59,9 @@ scheduler = "rain-paper"
 busy_poll = true
 hold_slots = 64
 receive_buffer = "1MiB"
+send_buffer = "2MiB"
+kernel_busy_poll = "50us"
+drain_limit = "2s"
 seed = 9
 [[slice]]
 name = "short"
@@ -64,6 +69,7 @@ types = [0, 1]
 queue_capacity = 1024
 spill = 3
 drain = 0
+recirculate = true
 group = 1
 [[slice]]
 name = "long"
@@ -79,15 +85,16 @@ token_key = 0xdeadbeef
 app = "rocksdb"
 busy_poll = true
 sync_interval = "50ms"
-[server.rocksdb]
-path = "/tmp/a"
-keys = 1000
-value_bytes = 1024
+weight = 3
+rocksdb_directory = "/tmp/a"
+rocksdb_small_keys = 1000
+rocksdb_large_keys = 100
 [[server]]
 slice = "long"
 app = "synthetic"
 emulate = true
 workers = 32
+synthetic_limit = "2s"
 [load]
 app = "synthetic"
 rate = "80%"
@@ -104,16 +111,22 @@ classes = "s@0:0.9:const:10us,l@7:0.1:exp:1ms"
   EXPECT_EQ(rack.in_switch.hold_slots, 64u);
   EXPECT_EQ(rack.in_switch.receive_buffer_bytes, 1u << 20);
   EXPECT_EQ(rack.in_switch.seed, 9u);
-  EXPECT_EQ(rack.slices[0].types, (std::vector<TaskType>{{0}, {1}}));
-  EXPECT_EQ(rack.spill_of(SliceId{0}), 3u);
-  EXPECT_EQ(rack.group_count(), 2u);
+  EXPECT_EQ(rack.in_switch.send_buffer_bytes, 2u << 20);
+  EXPECT_EQ(rack.in_switch.kernel_busy_poll, microseconds(50));
+  EXPECT_EQ(rack.in_switch.drain_limit, seconds(2));
+  EXPECT_EQ(rack.in_switch.quota, 4u);  // the largest of the servers'
+  EXPECT_EQ(rack.in_switch.slices[0].task_types, (std::vector<TaskType>{{0}, {1}}));
+  EXPECT_TRUE(rack.in_switch.slices[0].recirculate);
+  EXPECT_EQ(rack.in_switch.spill_of(rack.in_switch.slices[0]), 3u);
+  EXPECT_EQ(rack.in_switch.group_count(), 2u);
   const ServerSection& a = rack.server_named("a");
   EXPECT_EQ(format_endpoint(a.endpoint(1)), "[::1]:7101");
   EXPECT_EQ(a.first_id, WorkerId{10});
   EXPECT_EQ(a.token_key, 0xdeadbeefu);
   EXPECT_EQ(a.sync_interval, milliseconds(50));
-  EXPECT_EQ(a.rocksdb.path, "/tmp/a");
-  EXPECT_EQ(a.rocksdb.value_bytes, 1024u);
+  EXPECT_EQ(a.app_options.rocksdb_directory, "/tmp/a");
+  EXPECT_EQ(a.app_options.rocksdb_small_keys, 1000u);
+  EXPECT_EQ(a.app_options.rocksdb_large_keys, 100u);
   const ServerSection& b = rack.servers[1];
   EXPECT_EQ(b.first_id, WorkerId{12});
   EXPECT_EQ(b.slice, SliceId{1});
@@ -123,7 +136,11 @@ classes = "s@0:0.9:const:10us,l@7:0.1:exp:1ms"
   EXPECT_EQ(rack.load->warmup, Nanos{});
   EXPECT_EQ(rack.load->classes[1].type, TaskType{7});
   EXPECT_EQ(rack.worker_count(), 34u);
-  EXPECT_EQ(rack.workers_of(SliceId{1}), 32u);
+  EXPECT_EQ(rack.in_switch.workers_of(SliceId{1}), 32u);
+  EXPECT_EQ(rack.in_switch.workers[1].token_key, 0xdeadbeefu);
+  EXPECT_EQ(rack.in_switch.workers[1].weight, 3u);
+  EXPECT_EQ(rack.in_switch.workers[33].id, WorkerId{43});
+  EXPECT_EQ(b.app_options.synthetic_limit, seconds(2));
 }
 
 TEST(RackFile, read__ids_and_ports_follow_on) {
@@ -143,11 +160,14 @@ address = "127.0.0.2"
   EXPECT_EQ(rack.servers[3].port, 9105);
 }
 
-TEST(RackFile, spill_of__a_quarter_of_the_workers) {
-  EXPECT_EQ(read("[[server]]\nworkers = 32\n").spill_of(SliceId{0}), 8u);
-  EXPECT_EQ(read("[[server]]\nworkers = 3\n").spill_of(SliceId{0}), 0u);
-  EXPECT_EQ(
-      read("[[slice]]\nname = 's'\nqueue_capacity = 2\n[[server]]\nworkers = 32\n").spill_of(SliceId{0}), 1u);
+TEST(RackFile, read__spill_defaults_to_a_quarter_of_the_workers) {
+  const auto spill = [](const std::string& text) {
+    const RackFile rack = read(text);
+    return rack.in_switch.spill_of(rack.in_switch.slices.at(0));
+  };
+  EXPECT_EQ(spill("[[server]]\nworkers = 32\n"), 8u);
+  EXPECT_EQ(spill("[[server]]\nworkers = 3\n"), 0u);
+  EXPECT_EQ(spill("[[slice]]\nname = 's'\nqueue_capacity = 2\n[[server]]\nworkers = 32\n"), 1u);
 }
 
 TEST(RackFile, effective_quota__unbounded_without_tokens) {
@@ -251,15 +271,20 @@ constexpr Refused kRefused[] = {
     {"[[server]]\ntoken_key = 4294967296\n",
      "rack.toml:2: key 'token_key' = 4294967296: an integer from 0 to"},
     {"[[server]]\napp = 'redis'\n", "rack.toml:2: key 'app' = \"redis\": one of echo, synthetic, rocksdb"},
-    {"[[server]]\nemulate = true\n", "rack.toml:2: key 'emulate' = true: true only with app = \"synthetic\""},
+    {"[[server]]\nemulate = true\n", "rack.toml:2: key 'emulate' = true: true only with app = synthetic"},
     {"[[server]]\nsync_interval = '1us'\n",
      "rack.toml:2: key 'sync_interval' = \"1us\": a time with its unit"},
-    {"[[server]]\n[server.rocksdb]\n", "rack.toml:2: key 'rocksdb' = a table: only with app = \"rocksdb\""},
-    {"[[server]]\napp = 'rocksdb'\n[server.rocksdb]\nvalue_bytes = 0\n",
-     "rack.toml:4: key 'value_bytes' = 0: an integer from 1 to 1024"},
-    {"[[server]]\napp = 'rocksdb'\n[server.rocksdb]\nkeyz = 1\n",
-     "rack.toml:4: key 'keyz' = 1: unknown in [rocksdb], allowed are keys, path, value_bytes; did you mean "
-     "'keys'?"},
+    {"[[server]]\nweight = 9\n", "rack.toml:2: key 'weight' = 9: an integer from 1 to 8"},
+    {"[[server]]\nrocksdb_directory = '/x'\n",
+     "rack.toml:2: key 'rocksdb_directory' = \"/x\": only with app = rocksdb"},
+    {"[[server]]\napp = 'rocksdb'\nrocksdb_small_keys = 0\n",
+     "rack.toml:3: key 'rocksdb_small_keys' = 0: an integer from 1 to 100000000"},
+    {"[[server]]\napp = 'rocksdb'\nrocksdb_large_keys = -1\n",
+     "rack.toml:3: key 'rocksdb_large_keys' = -1: an"},
+    {"[[server]]\napp = 'rocksdb'\nsynthetic_limit = '1s'\n",
+     "rack.toml:3: key 'synthetic_limit' = \"1s\": only with app = synthetic"},
+    {"[[server]]\napp = 'synthetic'\nsynthetic_limit = '1ns'\n",
+     "rack.toml:3: key 'synthetic_limit' = \"1ns\": a time with its unit"},
     {"[[server]]\nworker = 4\n", "rack.toml:2: key 'worker' = 4: unknown in [[server]]"},
     // [load]
     {"[[server]]\n[load]\nrate = 0\n", "rack.toml:3: key 'rate' = 0: requests a second from 0.1 to 10M"},
@@ -304,10 +329,12 @@ TEST(RackFile, server_named__lists_the_names) {
   }
 }
 
-TEST(RackFile, check_scheduler__lists_those_on_sockets) {
-  check_scheduler("rain");
+TEST(RackFile, set_scheduler__only_those_on_sockets) {
+  RackFile rack = read("[[server]]\n");
+  rack.set_scheduler("jsq");
+  EXPECT_EQ(rack.in_switch.program, "jsq");
   try {
-    check_scheduler("draconis");
+    rack.set_scheduler("draconis");
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(

@@ -1,0 +1,211 @@
+// Tests of load_agent.h in virtual time, against a rack of one line that answers, refuses or keeps silent.
+#include "tools/load_agent.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+
+#include "transport/memory.h"
+
+namespace rain::tools {
+namespace {
+
+const Endpoint kRack = Endpoint::v4(10, 0, 0, 1, 9000);
+const Endpoint kClient = Endpoint::v4(10, 0, 0, 2, 5000);
+constexpr Nanos kWire = microseconds(5);  // one way
+
+/// Answers each request as `answer` says: after how long, and with which message.
+class FakeRack {
+ public:
+  struct Answer {
+    Nanos after{};
+    wire::MessageType type = wire::MessageType::kReply;
+    DropReason reason = DropReason::kNone;
+  };
+  FakeRack(transport::MemoryTransport transport,
+           std::function<std::optional<Answer>(std::uint64_t index)> answer)
+      : transport_(std::move(transport)), answer_(std::move(answer)) {}
+
+  void poll(Nanos now) {
+    for (const transport::RxPacket& packet : transport_.receive(now)) {
+      wire::Message request;
+      ASSERT_EQ(wire::decode(packet.bytes, request), DropReason::kNone);
+      types.push_back(request.request.task_type);
+      const auto answer = answer_(seen++);
+      if (!answer) continue;
+      wire::Message reply;
+      reply.type = answer->type;
+      reply.first = reply.last = true;
+      reply.request_id = request.request_id;
+      reply.packet = 1;
+      reply.has_extension = true;
+      reply.reply.switch_delay_ns = saturate_to_u32(answer->after / 2);
+      reply.reply.service_ns = saturate_to_u32(answer->after / 2);
+      reply.drop.reason = answer->reason;
+      waiting_.push_back({now + answer->after, reply, packet.source});
+    }
+    while (!waiting_.empty() && waiting_.front().due <= now) {
+      std::array<std::byte, wire::kMaxPacketBytes> buffer;
+      transport_.send(now, wire::encode(waiting_.front().message, buffer), waiting_.front().to);
+      transport_.flush(now);
+      waiting_.pop_front();
+    }
+  }
+  Nanos next_due() const { return waiting_.empty() ? Nanos::max() : waiting_.front().due; }
+
+  std::uint64_t seen = 0;
+  std::vector<TaskType> types;
+
+ private:
+  struct Waiting {
+    Nanos due;
+    wire::Message message;
+    Endpoint to;
+  };
+  transport::MemoryTransport transport_;
+  std::function<std::optional<Answer>(std::uint64_t)> answer_;
+  std::deque<Waiting> waiting_;
+};
+
+struct World {
+  using Agent = LoadAgent<transport::MemoryTransport>;
+
+  explicit World(std::function<std::optional<FakeRack::Answer>(std::uint64_t)> answer, double rate = 1000,
+                 std::uint32_t max_outstanding = 64)
+      : rack(network.open(kRack), std::move(answer)),
+        agent(network.open(kClient),
+              {.switch_address = kRack, .max_outstanding = max_outstanding, .timeout = milliseconds(10)},
+              {.start = milliseconds(1), .warmup = milliseconds(100), .duration = milliseconds(400)},
+              workload::Workload::make(
+                  workload::WorkloadSpec::steady(
+                      rate,
+                      *workload::parse_classes("a@3:0.5:const:8,b@4:0.5:const:8", workload::Quantity::kCount),
+                      workload::Arrival::kConstant),
+                  1)
+                  .value(),
+              *app, app->make_builder({}, 1), {}) {}
+
+  /// Runs until the agent has finished; `late`: how late it is woken for each send.
+  void run(Nanos late = {}) {
+    for (int steps = 0; !agent.finished(); ++steps) {
+      ASSERT_LT(steps, 1'000'000);
+      rack.poll(now);
+      agent.poll(now);
+      const Nanos next = std::min({network.next_arrival(), rack.next_due(), agent.next_due() + late});
+      now = std::max(now + Nanos{1}, next);
+    }
+  }
+
+  Nanos now{};
+  transport::MemoryNetwork network{{.latency = kWire}};
+  std::unique_ptr<apps::App> app = std::move(*apps::make_app("echo"));
+  FakeRack rack;
+  Agent agent;
+};
+
+std::optional<FakeRack::Answer> answer_after_20us(std::uint64_t) {
+  return FakeRack::Answer{.after = microseconds(20)};
+}
+
+TEST(LoadAgent, poll__every_request_completes_and_warmup_is_apart) {
+  World world(answer_after_20us);
+  world.run();
+  const LoadResults& results = world.agent.results();
+  EXPECT_EQ(results.measured.sent, 400u);
+  EXPECT_EQ(results.measured.completed, 400u);
+  EXPECT_EQ(results.warmup.completed, results.warmup.sent);
+  EXPECT_NEAR(static_cast<double>(results.warmup.sent), 100, 1);
+  EXPECT_EQ(results.completed_in_window, 400u);
+  EXPECT_EQ(world.rack.seen, results.measured.sent + results.warmup.sent);
+}
+
+TEST(LoadAgent, poll__latency_and_its_parts) {
+  World world(answer_after_20us);
+  world.run();
+  const LoadResults& results = world.agent.results();
+  for (const ClassResults& one : results.classes) {
+    EXPECT_GT(one.latency.count(), 100u);
+    EXPECT_EQ(one.latency.quantile(0), microseconds(30));
+    EXPECT_EQ(one.latency.max(), microseconds(30));
+    EXPECT_EQ(one.slowdown.max(), Nanos{2000});
+    EXPECT_EQ(one.service.max(), microseconds(10));
+  }
+  EXPECT_EQ(results.wire.max(), microseconds(10));
+  EXPECT_EQ(results.in_switch.max(), microseconds(10));
+  EXPECT_EQ(results.send_lag.max(), Nanos{});
+}
+
+TEST(LoadAgent, poll__task_types_follow_the_classes) {
+  World world(answer_after_20us);
+  world.run();
+  for (const TaskType type : world.rack.types) EXPECT_TRUE(type == TaskType{3} || type == TaskType{4});
+}
+
+TEST(LoadAgent, poll__a_late_generator_owns_up_to_it) {
+  World world(answer_after_20us);
+  world.run(microseconds(300));
+  const LoadResults& results = world.agent.results();
+  EXPECT_EQ(results.measured.sent, 400u);  // open loop: no request is left out
+  EXPECT_GE(results.send_lag.quantile(0.5), microseconds(290));
+  EXPECT_GE(results.classes[0].latency.quantile(0.5), microseconds(320));
+  EXPECT_EQ(results.wire.max(), microseconds(10));  // the rack is not blamed for it
+}
+
+TEST(LoadAgent, poll__silence_times_out_and_the_schedule_goes_on) {
+  World world([](std::uint64_t) { return std::optional<FakeRack::Answer>(); });
+  world.run();
+  const LoadResults& results = world.agent.results();
+  EXPECT_EQ(results.measured.sent, 400u);
+  EXPECT_EQ(results.measured.timed_out, 400u);
+  EXPECT_EQ(results.measured.completed, 0u);
+  EXPECT_EQ(results.measured.to_outcomes().without_outcome(), 0u);
+}
+
+TEST(LoadAgent, poll__refusals_are_counted_by_reason) {
+  World world([](std::uint64_t index) -> std::optional<FakeRack::Answer> {
+    if (index % 2 == 0) return FakeRack::Answer{.after = microseconds(20)};
+    return FakeRack::Answer{.after = {}, .type = wire::MessageType::kDrop, .reason = DropReason::kQueueFull};
+  });
+  world.run();
+  const Outcomes outcomes = world.agent.results().measured.to_outcomes();
+  EXPECT_EQ(outcomes.dropped.at("queue_full"), 200u);
+  EXPECT_EQ(outcomes.completed, 200u);
+  EXPECT_EQ(outcomes.without_outcome(), 0u);
+}
+
+TEST(LoadAgent, poll__beyond_the_open_limit_requests_count_as_backpressure) {
+  World world([](std::uint64_t) { return FakeRack::Answer{.after = milliseconds(5)}; }, 10'000, 10);
+  world.run();
+  const Outcomes outcomes = world.agent.results().measured.to_outcomes();
+  EXPECT_EQ(outcomes.sent, 4000u);
+  EXPECT_GT(outcomes.dropped.at("client_backpressure"), 2000u);
+  EXPECT_EQ(outcomes.without_outcome(), 0u);
+}
+
+TEST(LoadAgent, stop__ends_the_window_early) {
+  World world(answer_after_20us);
+  while (world.now < milliseconds(201)) {
+    world.rack.poll(world.now);
+    world.agent.poll(world.now);
+    world.now += microseconds(1);
+  }
+  world.agent.stop(world.now);
+  world.run();
+  EXPECT_EQ(world.agent.window().warmup, milliseconds(100));
+  EXPECT_EQ(world.agent.window().duration, milliseconds(100));
+  EXPECT_NEAR(static_cast<double>(world.agent.results().measured.sent), 100, 1);
+  EXPECT_EQ(world.agent.results().measured.to_outcomes().without_outcome(), 0u);
+}
+
+TEST(LoadAgent, stop__during_the_warmup_leaves_nothing_measured) {
+  World world(answer_after_20us);
+  world.agent.stop(milliseconds(11));
+  world.run();
+  EXPECT_EQ(world.agent.window().warmup, milliseconds(10));
+  EXPECT_EQ(world.agent.window().duration, Nanos{});
+  EXPECT_EQ(world.agent.results().measured.sent, 0u);
+}
+
+}  // namespace
+}  // namespace rain::tools
