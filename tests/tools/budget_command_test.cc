@@ -9,6 +9,7 @@
 namespace rain::tools {
 namespace {
 
+using testing::expect_refused;
 using testing::Finished;
 using ::testing::HasSubstr;
 using testing::run_rain;
@@ -47,25 +48,21 @@ TEST(BudgetCommand, budget__table_for_every_program) {
 }
 
 TEST(BudgetCommand, budget__bad_input) {
-  const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
-    const Finished finished = run_rain(arguments);
-    EXPECT_EQ(finished.status, 2) << message;
-    EXPECT_EQ(finished.out, "") << message;
-    EXPECT_EQ(finished.err, message + "\n");
-  };
-  refused({"budget"}, "rain budget: PROGRAM is required");
-  refused({"budget", "rian"},
-          "rain budget: PROGRAM = rian: one of rain, rain-paper, r2p2, racksched, draconis, pallas, random, "
-          "round-robin, jsq; did you mean 'rain'?");
-  refused({"budget", "rain", "--levels", "9"}, "rain budget: --levels = 9: an integer from 1 to 8");
-  refused({"budget", "rain", "--levels", "x"}, "rain budget: --levels = \"x\": an integer from 1 to 8");
-  refused({"budget", "rain", "--workers", "1025"},
-          "rain budget: --workers = 1025: an integer from 1 to 1024");
-  refused({"budget", "rain", "--slices", "0"}, "rain budget: --slices = 0: an integer from 1 to 64");
-  refused({"budget", "rain", "--queue-capacity", "0"},
-          "rain budget: --queue-capacity = 0: an integer from 1 to 1048576, tasks");
-  refused({"budget", "rain", "--level", "3"},
-          "rain budget: '--level' is not expected; did you mean '--levels'?; --help lists the flags");
+  expect_refused({"budget"}, "rain budget: PROGRAM is required");
+  expect_refused(
+      {"budget", "rian"},
+      "rain budget: PROGRAM = rian: one of rain, rain-paper, r2p2, racksched, draconis, pallas, random, "
+      "round-robin, jsq; did you mean 'rain'?");
+  expect_refused({"budget", "rain", "--levels", "9"}, "rain budget: --levels = 9: an integer from 1 to 8");
+  expect_refused({"budget", "rain", "--levels", "x"},
+                 "rain budget: --levels = \"x\": an integer from 1 to 8");
+  expect_refused({"budget", "rain", "--workers", "1025"},
+                 "rain budget: --workers = 1025: an integer from 1 to 1024");
+  expect_refused({"budget", "rain", "--slices", "0"}, "rain budget: --slices = 0: an integer from 1 to 64");
+  expect_refused({"budget", "rain", "--queue-capacity", "0"},
+                 "rain budget: --queue-capacity = 0: an integer from 1 to 1048576, tasks");
+  expect_refused({"budget", "rain", "--level", "3"},
+                 "rain budget: '--level' is not expected; did you mean '--levels'?; --help lists the flags");
 }
 
 }  // namespace

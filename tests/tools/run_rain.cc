@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -35,15 +36,11 @@ bool bind_port(int fd, std::uint16_t port) {
   return bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
 }
 
-bool all_free(std::uint16_t first, unsigned count) {
-  std::vector<int> sockets;
-  bool free = true;
-  for (unsigned i = 0; i < count && free; ++i) {
-    sockets.push_back(socket(AF_INET, SOCK_DGRAM, 0));
-    free = bind_port(sockets.back(), static_cast<std::uint16_t>(first + i));
-  }
-  for (const int fd : sockets) close(fd);
-  return free;
+std::string on_ports(std::string text, std::uint16_t port) {
+  unsigned next = port;
+  for (std::size_t at; (at = text.find("%s")) != std::string::npos;)
+    text.replace(at, 2, std::to_string(++next));
+  return "[switch]\nlisten = \"127.0.0.1:" + std::to_string(port) + "\"\n" + text;
 }
 
 }  // namespace
@@ -111,6 +108,17 @@ ScratchFile::~ScratchFile() {
   std::filesystem::remove_all(path_.parent_path(), ignored);
 }
 
+bool all_free(std::uint16_t first, unsigned count) {
+  std::vector<int> sockets;
+  bool free = true;
+  for (unsigned i = 0; i < count && free; ++i) {
+    sockets.push_back(socket(AF_INET, SOCK_DGRAM, 0));
+    free = bind_port(sockets.back(), static_cast<std::uint16_t>(first + i));
+  }
+  for (const int fd : sockets) close(fd);
+  return free;
+}
+
 std::uint16_t free_ports(unsigned count) {
   // Below the range from which the kernel gives ports to clients; the process id spreads tests that run at once.
   constexpr unsigned kFirst = 10'000;
@@ -122,6 +130,30 @@ std::uint16_t free_ports(unsigned count) {
     if (all_free(first, count)) return first;
   }
   throw std::runtime_error("no free ports");
+}
+
+TakenPort::TakenPort() {
+  while (fd_ < 0) {
+    port_ = free_ports(1);
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (bind_port(fd, port_)) {
+      fd_ = fd;
+    } else {
+      close(fd);
+    }
+  }
+}
+
+TakenPort::~TakenPort() { close(fd_); }
+
+RackOnPorts::RackOnPorts(std::string rest, unsigned ports)
+    : port(free_ports(ports)), file("rack.toml", on_ports(std::move(rest), port)) {}
+
+void expect_refused(const std::vector<std::string>& arguments, const std::string& line) {
+  const Finished finished = run_rain(arguments);
+  EXPECT_EQ(finished.status, 2) << line;
+  EXPECT_EQ(finished.out, "") << line;
+  EXPECT_EQ(finished.err, line + "\n");
 }
 
 }  // namespace rain::tools::testing

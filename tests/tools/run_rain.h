@@ -57,5 +57,32 @@ class ScratchFile {
 
 /// The first of `count` UDP ports in a row that nobody uses on 127.0.0.1 just now.
 std::uint16_t free_ports(unsigned count);
+/// True when nobody uses these ports.
+bool all_free(std::uint16_t first, unsigned count);
+
+/// A UDP socket bound on 127.0.0.1 for as long as it lives: a port in use.
+class TakenPort {
+ public:
+  TakenPort();
+  TakenPort(const TakenPort&) = delete;
+  TakenPort& operator=(const TakenPort&) = delete;
+  ~TakenPort();
+  std::uint16_t port() const { return port_; }
+
+ private:
+  int fd_ = -1;
+  std::uint16_t port_ = 0;
+};
+
+/// A rack file on free ports: [switch] listens on `port`, servers follow. `%s` in `rest` are replaced by ports: the
+/// n-th by port + n.
+struct RackOnPorts {
+  explicit RackOnPorts(std::string rest, unsigned ports = 8);
+  std::uint16_t port;
+  ScratchFile file;
+};
+
+/// One refusal: exit status 2, nothing on standard output, and exactly this line on standard error.
+void expect_refused(const std::vector<std::string>& arguments, const std::string& line);
 
 }  // namespace rain::tools::testing

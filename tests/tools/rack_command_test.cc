@@ -1,0 +1,167 @@
+// Tests of `rain rack`, and with it of supervisor.h and rack_run.h: a rack comes up whole, and whatever ends it, nothing
+// is left behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tools/run_rain.h"
+
+namespace rain::tools {
+namespace {
+
+using testing::all_free;
+using testing::expect_refused;
+using testing::Finished;
+using ::testing::HasSubstr;
+using testing::RackOnPorts;
+using testing::run_rain;
+using testing::Running;
+using testing::ScratchFile;
+using ::testing::StartsWith;
+
+constexpr unsigned kPorts = 4;
+/// The rack of most tests: a switch and two servers, four ports in all.
+std::string two_servers() { return "[[server]]\nname = 'a'\nport = %s\n[[server]]\nname = 'b'\nport = %s\n"; }
+
+std::vector<pid_t> children_of(pid_t pid) {
+  const std::string id = std::to_string(pid);
+  std::ifstream list("/proc/" + id + "/task/" + id + "/children");
+  std::vector<pid_t> children;
+  for (pid_t child; list >> child;) children.push_back(child);
+  return children;
+}
+
+std::string command_line(pid_t pid) {
+  std::ifstream stream("/proc/" + std::to_string(pid) + "/cmdline");
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// Children end on their own time when their parent has been killed.
+bool become_free(std::uint16_t first, unsigned count) {
+  for (int i = 0; i < 3000 && !all_free(first, count); ++i) usleep(10'000);
+  return all_free(first, count);
+}
+
+TEST(RackCommand, run__serves_until_sigterm_and_leaves_nothing) {
+  const RackOnPorts rack(two_servers(), kPorts);
+  Running running({"rack", rack.file.path()});
+  ASSERT_TRUE(running.wait_for("rack ready: scheduler rain, 2 servers, 2 workers\n")) << running.err();
+  EXPECT_THAT(running.err(), HasSubstr("[switch] ready: switch on 127.0.0.1:"));
+  EXPECT_THAT(running.err(), HasSubstr("[a] ready: server a"));
+  EXPECT_THAT(running.err(), HasSubstr("[b] ready: server b"));
+  EXPECT_EQ(children_of(running.pid()).size(), 3u);
+  running.send_signal(SIGTERM);
+  const Finished finished = running.finish();
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("rack stopped\n"));
+  EXPECT_EQ(finished.out, "");
+  EXPECT_TRUE(all_free(rack.port, kPorts));
+}
+
+TEST(RackCommand, run__load_with_one_json_object) {
+  const RackOnPorts rack(two_servers() + "[load]\nrate = 500\nduration = '500ms'\nwarmup = '100ms'\n",
+                         kPorts);
+  const Finished finished = run_rain({"rack", rack.file.path(), "--json", "--scheduler", "round-robin"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(json["scheduler"], "round-robin");
+  EXPECT_EQ(json["workers"], 2);
+  EXPECT_EQ(json["depth"], 0);
+  EXPECT_EQ(json["switch"]["recirculations"], 0);  // known: from the switch's counters
+  EXPECT_EQ(json["outcomes"]["without_outcome"], 0);
+  EXPECT_GT(json["outcomes"]["completed"], 100);
+  EXPECT_TRUE(all_free(rack.port, kPorts));
+}
+
+TEST(RackCommand, run__load_flags_and_table) {
+  const RackOnPorts rack(two_servers(), kPorts);
+  const Finished finished =
+      run_rain({"rack", rack.file.path(), "--rate", "300", "--duration", "300ms", "--warmup", "0"});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, StartsWith("scheduler rain, workers 2, quota 4, seed 1\n"));
+}
+
+TEST(RackCommand, run__no_load_although_the_file_has_one) {
+  const RackOnPorts rack(two_servers() + "[load]\nrate = 500\n", kPorts);
+  Running running({"rack", rack.file.path(), "--no-load"});
+  ASSERT_TRUE(running.wait_for("rack ready")) << running.err();
+  running.send_signal(SIGINT);
+  EXPECT_EQ(running.finish().status, 0);
+}
+
+TEST(RackCommand, run__interrupted_load_is_reported_and_fails) {
+  const RackOnPorts rack(two_servers(), kPorts);
+  Running running(
+      {"rack", rack.file.path(), "--rate", "300", "--duration", "60s", "--warmup", "0", "--json"});
+  ASSERT_TRUE(running.wait_for("[load] 1 of 60 s")) << running.err();
+  running.send_signal(SIGINT);
+  const Finished finished = running.finish();
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("interrupted; the report covers what was measured until then"));
+  EXPECT_LT(nlohmann::json::parse(finished.out)["duration_s"], 59.0);
+  EXPECT_TRUE(all_free(rack.port, kPorts));
+}
+
+TEST(RackCommand, run__a_child_that_dies_ends_the_rack_and_is_named) {
+  const RackOnPorts rack(two_servers(), kPorts);
+  Running running({"rack", rack.file.path()});
+  ASSERT_TRUE(running.wait_for("rack ready")) << running.err();
+  for (const pid_t child : children_of(running.pid())) {
+    if (command_line(child).ends_with(std::string("--server\0b\0", 11))) kill(child, SIGKILL);
+  }
+  const Finished finished = running.finish();
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("rain rack: b was killed by signal 9"));
+  EXPECT_TRUE(all_free(rack.port, kPorts));
+}
+
+TEST(RackCommand, run__killed_outright_takes_its_children_along) {
+  const RackOnPorts rack(two_servers(), kPorts);
+  Running running({"rack", rack.file.path()});
+  ASSERT_TRUE(running.wait_for("rack ready")) << running.err();
+  EXPECT_FALSE(all_free(rack.port, kPorts));
+  running.send_signal(SIGKILL);
+  EXPECT_EQ(running.finish().status, 128 + SIGKILL);
+  EXPECT_TRUE(become_free(rack.port, kPorts));
+}
+
+TEST(RackCommand, run__ports_in_use) {
+  const testing::TakenPort taken;
+  const std::string port = std::to_string(taken.port());
+  const ScratchFile of_switch("rack.toml", "[switch]\nlisten = \"127.0.0.1:" + port + "\"\n[[server]]\n");
+  const Finished first = run_rain({"rack", of_switch.path()});
+  EXPECT_EQ(first.status, 2) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("rain rack: switch exited with status 2: rain switch: "));
+  EXPECT_THAT(first.err, HasSubstr("127.0.0.1:" + port));
+  const RackOnPorts of_worker("[[server]]\nname = 'a'\nport = " + port + "\n");
+  const Finished second = run_rain({"rack", of_worker.file.path()});
+  EXPECT_EQ(second.status, 2) << second.err;
+  EXPECT_THAT(second.err, HasSubstr("rain rack: a exited with status 2: rain worker: "));
+  EXPECT_TRUE(all_free(of_worker.port, 1));
+}
+
+TEST(RackCommand, run__bad_input) {
+  const RackOnPorts rack(two_servers(), kPorts);
+  const std::string path = rack.file.path();
+  expect_refused({"rack"}, "rain rack: FILE is required");
+  expect_refused({"rack", "/nowhere.toml"}, "rain rack: /nowhere.toml: no such file");
+  expect_refused(
+      {"rack", path, "--scheduler", "random2"},
+      "rain rack: --scheduler = random2: one of rain, rain-paper, racksched, pallas, random, round-robin, "
+      "jsq; did you mean 'random'?");
+  expect_refused({"rack", path, "--json"},
+                 "rain rack: --json and --out are for a load: [load] in the file, or --load");
+  expect_refused(
+      {"rack", path, "--rate", "x"},
+      "rain rack: --rate = \"x\": requests a second from 0.1 to 10M such as 5000 or \"20k\", or a share of "
+      "the workers' capacity from \"1%\" to \"200%\"");
+}
+
+}  // namespace
+}  // namespace rain::tools
