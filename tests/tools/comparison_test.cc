@@ -14,7 +14,9 @@ Report run(const std::string& scheduler, double slowdown_p99) {
   Report report;
   report.scheduler = scheduler;
   report.slowdown.p99 = slowdown_p99;
-  report.classes = {{.type = {}, .name = "get"}, {.type = {}, .name = "scan"}};
+  report.classes.resize(2);
+  report.classes[0].name = "get";
+  report.classes[1].name = "scan";
   report.classes[0].latency_us.p99 = slowdown_p99 * 10;
   return report;
 }
