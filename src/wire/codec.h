@@ -34,8 +34,9 @@ inline constexpr std::uint32_t kKnownTypes =
 inline constexpr std::uint32_t kCountedTypes =
     type_bit(MessageType::kRequest) | type_bit(MessageType::kReply) | type_bit(MessageType::kFetched);
 
-// Fields are read and written one by one, each straight at its place: a struct that is built in fields and
-// copied as a whole costs a failed store forwarding, more than all the rest of the codec.
+// Fields are read and written one by one, each straight at its place. To build a struct of them and copy that as
+// a whole takes gcc 12 four times as long to encode a dispatch: it stores the fields narrow and reloads them
+// wide, which defeats the processor's store forwarding.
 
 inline std::uint8_t read8(const std::byte* at) { return static_cast<std::uint8_t>(*at); }
 
