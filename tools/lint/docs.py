@@ -19,15 +19,26 @@ FOREIGN_FLAGS = {
 
 
 def code_parts(text):
-    """(line, code) of every fenced line and every inline code span."""
+    """(line, code) of every fenced or indented line and every inline code span."""
     parts, fenced = [], False
     for number, line in enumerate(text.splitlines(), 1):
         if FENCE.match(line):
             fenced = not fenced
-        elif fenced:
+        elif fenced or line.startswith("    "):
             parts.append((number, line))
         else:
             parts += [(number, span) for span in re.findall(r"`([^`]+)`", line)]
+    return parts
+
+
+def prose(text):
+    """(line, text) of what is not code."""
+    parts, fenced = [], False
+    for number, line in enumerate(text.splitlines(), 1):
+        if FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and not line.startswith("    "):
+            parts.append((number, re.sub(r"`[^`]+`", "", line)))
     return parts
 
 
@@ -96,7 +107,7 @@ def check(context):
         text = context.read(path)
         findings += shown_files(context, path, text)
         folder = (context.root / path).parent
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in prose(text):
             for target in re.findall(r"\]\(([^)#\s]+)", line):
                 if "://" not in target and not (folder / target).exists():
                     findings.append(Finding(path, number, f"link to {target}, which does not exist"))
@@ -125,7 +136,8 @@ def self_test():
         "<!-- file: examples/a.cc -->\n```cpp\nint main() {}\n```\n",
     }
     expect(check, tree)
-    for line in ("`./dev tset`", "`rain laod`", "`rain load --rat`", "`src/tool`", "[a](examples/b.cc)"):
+    expect(check, tree | {"b.md": "```\n[](auto x)\n```\n"})
+    for line in ("`./dev tset`", "    ./dev tset", "`rain laod`", "`rain load --rat`", "`src/tool`", "[a](examples/b.cc)"):
         expect(check, tree | {"docs/b.md": f"\n{line.replace('(', '(../')}\n"}, "docs/b.md:2")
     expect(check, tree | {"b.md": "<!-- file: examples/a.cc -->\n```\nint main() { }\n```\n"}, "b.md:1")
     expect(check, tree | {"b.md": "<!-- file: examples/a.cc -->\n\n"}, "b.md:1")
