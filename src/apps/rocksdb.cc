@@ -55,7 +55,14 @@ class RocksDb final : public App {
     };
   }
 
-  std::string reply_error(Payload reply) const override { return status_error(reply, kRocksDbReplyBytes); }
+  std::string reply_error(Payload reply) const override {
+    std::string error = status_error(reply, kRocksDbReplyBytes);
+    // All keys that make_builder() asks for exist in a database of the same shape.
+    if (error.empty() && parse_rocksdb_answer(reply)->found == 0) {
+      error = "rocksdb: no key found (load and workers must have the same numbers of items)";
+    }
+    return error;
+  }
 
   Result<void> prepare(const Progress& progress) override {
     std::filesystem::path directory = directory_;

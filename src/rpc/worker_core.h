@@ -99,6 +99,8 @@ class WorkerCore {
   WorkerId id() const { return options_.id; }
   unsigned held() const { return fifo_.size(); }  ///< unfinished tasks, the running one included
   bool running() const { return running_.has_value(); }
+  /// When the task arrived that begin() looks at first; 0 when none waits.
+  Nanos next_arrival() const { return fifo_.empty() ? Nanos{} : fifo_.front().arrival; }
   std::uint64_t served() const { return served_; }
   const DropCounters& drops() const { return drops_; }
   const TokenLedger* ledger() const { return ledger_ ? &*ledger_ : nullptr; }

@@ -83,6 +83,18 @@ TEST(rocksdb, builder__cuts_key_counts_to_what_there_is) {
   EXPECT_EQ(scan.request->start, 0u);
 }
 
+TEST(rocksdb, reply_error__tells_a_database_of_another_shape) {
+  const auto app = make_rocksdb("", kShape);
+  ReplyBuffer reply;
+  append_rocksdb_answer({.found = 1, .checksum = 5}, reply);
+  EXPECT_EQ(app->reply_error(reply.bytes()), "");
+  reply.clear();
+  append_rocksdb_answer({}, reply);
+  EXPECT_EQ(app->reply_error(reply.bytes()),
+            "rocksdb: no key found (load and workers must have the same numbers of items)");
+  EXPECT_EQ(app->reply_error({}), "empty reply");
+}
+
 TEST(rocksdb, builder__same_seed_same_requests) {
   const auto app = make_rocksdb("", kShape);
   const auto classes = adopted(*app, "get:0.5:const:10,scan:0.5:const:500");

@@ -102,6 +102,40 @@ TEST_F(EmulatedWorkersTest, poll__one_worker_serves_one_task_at_a_time) {
   EXPECT_EQ(the_switch.tokens(), 6u);
 }
 
+TEST_F(EmulatedWorkersTest, poll__tasks_run_on_the_workers_time_though_the_thread_is_late) {
+  establish();
+  for (std::uint16_t id = 1; id <= 6; ++id) request(id);
+  step();
+  ASSERT_EQ(served.size(), 3u);
+  // The thread comes back when both tasks of each worker were due to have ended, 50 and 100 us after the start.
+  now = now + microseconds(130);
+  step();
+  EXPECT_EQ(heard.size(), 3u);
+  EXPECT_LE(workers.next_due(), now) << "the second tasks are due as well: the thread must not sleep";
+  step();
+  ASSERT_EQ(heard.size(), 6u);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(heard[i].reply.service_ns, 50'000u) << i;
+    EXPECT_EQ(heard[i].reply.worker_delay_ns, i < 3 ? 0u : 50'000u) << i;
+  }
+  EXPECT_EQ(workers.held(), 0u);
+}
+
+TEST_F(EmulatedWorkersTest, poll__a_task_never_begins_before_it_arrived) {
+  establish();
+  request(1);
+  run_until(now + microseconds(60));
+  ASSERT_EQ(workers.held(), 0u);
+  now = now + milliseconds(1);
+  request(2);
+  run_until(now + microseconds(49));
+  ASSERT_EQ(heard.size(), 1u);
+  run_until(now + microseconds(2));
+  ASSERT_EQ(heard.size(), 2u);
+  EXPECT_EQ(heard[1].reply.service_ns, 50'000u);
+  EXPECT_EQ(heard[1].reply.worker_delay_ns, 0u);
+}
+
 TEST_F(EmulatedWorkersTest, poll__failed_task_ends_with_a_drop) {
   establish();
   failed = DropReason::kHandlerFailed;
