@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace rain::tools {

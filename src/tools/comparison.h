@@ -1,7 +1,7 @@
 // Reports of the same load behind several schedulers, side by side.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

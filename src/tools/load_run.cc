@@ -2,11 +2,11 @@
 #include "tools/load_run.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <memory>
 #include <thread>
 
@@ -30,10 +30,7 @@ constexpr Nanos kProgressInterval = seconds(1);
 /// Replies to all open requests may come at once. The kernel grants what the system's limit allows.
 constexpr std::size_t kReceiveBufferBytes = std::size_t{4} << 20;
 
-void pause(Nanos duration) {
-  const timespec time{0, static_cast<long>(duration.value)};
-  nanosleep(&time, nullptr);
-}
+void pause(Nanos duration) { poll(nullptr, 0, static_cast<int>(duration.value / 1'000'000)); }
 
 /// Open requests of one connection: what its rate piles up within the timeout, with room for bursts, but within the
 /// client's bound. Beyond that, requests are counted as dropped with client_backpressure.

@@ -4,9 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <cerrno>
-#include <ctime>
-
 namespace rain::tools {
 namespace {
 

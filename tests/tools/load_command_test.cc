@@ -153,14 +153,14 @@ TEST(LoadCommand, run__bad_input) {
   refused({"--duration", "10"},
           "--duration = 10: a time with its unit (ns, us, ms, s, min) from 1ms to 86400s");
   refused({"--warmup", "-1s"},
-          "--warmup = \"-1s\": a time with its unit (ns, us, ms, s, min) from 0ns to 86400s");
+          "--warmup = \"-1s\": a time with its unit (ns, us, ms, s, min) from 0s to 86400s");
   refused({"--timeout", "0"}, "--timeout = 0: a time with its unit (ns, us, ms, s, min) from 1ms to 60s");
   refused({"--seed", "-1"}, "--seed = -1: an integer from 0 to 9223372036854775807");
   refused({"--connections", "65"}, "--connections = 65: an integer from 1 to 64");
   refused({"--workers", "0"}, "--workers = 0: an integer from 1 to 1024");
   refused({"--service", "10us"}, "--service = \"10us\": only with app = synthetic");
   refused({"--out", "/nowhere/report.json"}, "--out = /nowhere/report.json: cannot be written");
-  refused({"--speed", "5"}, "'--speed' is not expected; --help lists the flags");
+  refused({"--zigzag", "5"}, "'--zigzag' is not expected; --help lists the flags");
   for (const char* flag : {"--arrivals", "--classes"}) {
     const Finished finished = run_rain({"load", "--switch", "127.0.0.1:1", flag, "nonsense"});
     EXPECT_EQ(finished.status, 2) << flag;

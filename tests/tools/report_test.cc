@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 namespace rain::tools {
 namespace {
 
@@ -79,7 +81,7 @@ TEST(Report, to_json__schema) {
                       "duration_s",    "offered_rps",      "achieved_rps",   "latency_us",  "slowdown",
                       "parts_us",      "classes",          "outcomes",       "switch",      "events",
                       "wall_s",        "warmup_s",         "requested_rps",  "connections", "send_lag_us",
-                      "kept_schedule", "schedule_warning", "warmup_outcomes"}));
+                      "kept_schedule", "schedule_warning", "warmup_outcomes", "application_errors"}));
   EXPECT_EQ(json["schema"], "rain.report/1");
   EXPECT_EQ(json["offered_rps"], 1000.5);
   EXPECT_EQ(json["latency_us"]["max"], 10.0);

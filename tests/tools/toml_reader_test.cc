@@ -62,6 +62,8 @@ TEST(TomlReader, duration__units_and_range) {
   const auto read = [&](TomlReader& r) { r.duration("time", time, microseconds(1), seconds(1)); };
   EXPECT_EQ(refusal("time = '10us'", read), "");
   EXPECT_EQ(time, microseconds(10));
+  EXPECT_EQ(refusal("time = 0", [&](TomlReader& r) { r.duration("time", time, Nanos{}, seconds(1)); }), "");
+  EXPECT_EQ(time, Nanos{});
   const std::string allowed = ": a time with its unit (ns, us, ms, s, min) from 1us to 1s";
   EXPECT_EQ(refusal("time = 10", read), "rack.toml:1: key 'time' = 10" + allowed);
   EXPECT_EQ(refusal("time = '10'", read), "rack.toml:1: key 'time' = \"10\"" + allowed);
