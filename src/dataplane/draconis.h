@@ -42,13 +42,11 @@ class DraconisProgram {
     Pass pass;
     std::uint32_t& waiting = Waiting::at(pass, memory_, id.value);
     if (waiting >= slice->queue_capacity) {
-      Verdict full = reply_drop(id, DropReason::kQueueFull);
-      full.queue_length = saturate_to_u16(waiting);
-      return full;
+      return reply_drop(id, DropReason::kQueueFull, saturate_to_u16(waiting));
     }
     ++waiting;
     Tasks::push(pass, memory_, id, packet, now);
-    return {.action = Action::kBuffered, .slice = id, .queue_length = saturate_to_u16(waiting)};
+    return buffered(id, saturate_to_u16(waiting));
   }
 
   void forget_dead_tokens(SliceId) {}
@@ -63,13 +61,9 @@ class DraconisProgram {
     std::uint32_t& waiting = Waiting::at(pass, memory_, id.value);
     if (waiting == 0) return reply_drop(id, DropReason::kNoTask);
     --waiting;
-    Verdict verdict = push_to(id, packet.message.token.worker);
-    const TaskEntry& task = Tasks::pop(pass, memory_, id);
-    verdict.action = Action::kDispatch;
-    verdict.task = &task;
-    verdict.queue_delay = now - task.arrival;
-    verdict.queue_length = saturate_to_u16(waiting);
-    return verdict;
+    const TaskEntry& head = Tasks::pop(pass, memory_, id);
+    const TokenCell no_token{.worker = packet.message.token.worker, .level = kNoLevel};
+    return dispatch(id, no_token, head, now, saturate_to_u16(waiting));
   }
 
   M& memory_;

@@ -65,7 +65,7 @@ class JsqProgram {
     Pass pass;
     std::uint32_t& load = Load::at(pass, memory_, packet.message.token.worker.value);
     if (load > 0) --load;
-    return {.action = Action::kConsume, .slice = worker->slice};
+    return consumed(worker->slice);
   }
 
   M& memory_;

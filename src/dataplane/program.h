@@ -21,28 +21,47 @@ namespace rain::dataplane {
 
 inline Verdict ignore(DropReason reason) { return {.action = Action::kIgnore, .reason = reason}; }
 
-inline Verdict reply_drop(SliceId slice, DropReason reason) {
-  return {.action = Action::kReplyDrop, .reason = reason, .slice = slice};
+// Verdicts are made where they are returned, and never assigned: a copy of one that was just written field by
+// field stalls the processor for longer than the rest of a pass takes.
+
+inline Verdict reply_drop(SliceId slice, DropReason reason, std::uint16_t queue_length = 0) {
+  return {.action = Action::kReplyDrop, .reason = reason, .slice = slice, .queue_length = queue_length};
+}
+
+inline Verdict buffered(SliceId slice, std::uint16_t queue_length) {
+  return {.action = Action::kBuffered, .slice = slice, .queue_length = queue_length};
+}
+
+inline Verdict consumed(SliceId slice, std::uint16_t queue_length = 0) {
+  return {.action = Action::kConsume, .slice = slice, .queue_length = queue_length};
 }
 
 /// The packet itself goes to the worker whose token was consumed.
-inline Verdict forward(SliceId slice, const TokenCell& token) {
+inline Verdict forward(SliceId slice, const TokenCell& token, std::uint16_t queue_length) {
   return {.action = Action::kForward,
           .slice = slice,
           .worker = token.worker,
           .level = token.level,
-          .generation = token.generation};
+          .generation = token.generation,
+          .queue_length = queue_length};
 }
 
 /// The buffered `task` goes to the worker whose token just arrived.
-inline Verdict dispatch(SliceId slice, const wire::TokenFields& token, const TaskEntry& task, Nanos now) {
+inline Verdict dispatch(SliceId slice, const TokenCell& token, const TaskEntry& task, Nanos now,
+                        std::uint16_t queue_length) {
   return {.action = Action::kDispatch,
           .slice = slice,
           .worker = token.worker,
           .level = token.level,
           .generation = token.generation,
+          .queue_length = queue_length,
           .queue_delay = now - task.arrival,
           .task = &task};
+}
+
+/// The token that the task took was dead, or missing.
+inline Verdict pass_again(SliceId slice) {
+  return {.action = Action::kRecirculate, .reason = DropReason::kStaleToken, .slice = slice};
 }
 
 constexpr std::uint16_t saturate_to_u16(std::uint32_t count) {

@@ -34,7 +34,7 @@ Verdict consume_report(M& memory, const PacketView& packet) {
   const WorkerEntry* worker = nullptr;
   const DropReason reason = match_report(memory, packet, worker);
   if (reason != DropReason::kNone) return ignore(reason);
-  return {.action = Action::kConsume, .slice = worker->slice};
+  return consumed(worker->slice);
 }
 
 }  // namespace rain::dataplane

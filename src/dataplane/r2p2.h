@@ -107,7 +107,7 @@ class R2p2Program {
     if (reason != DropReason::kNone) return ignore(reason);
     Pass pass;
     free_slot<0>(pass, *worker);
-    return {.action = Action::kConsume, .slice = worker->slice};
+    return consumed(worker->slice);
   }
 
   template <unsigned kPosition>

@@ -96,7 +96,7 @@ class RackschedProgram {
         --*length;
       }
     }
-    return {.action = Action::kConsume, .slice = worker->slice};
+    return consumed(worker->slice);
   }
 
   M& memory_;

@@ -133,17 +133,15 @@ class RainProgram {
     const bool can_wait = packet.message.payload.size() <= kInlinePayloadBytes || memory_.free_holds() > 0;
     Gate& gate = GateState::at(pass, memory_, id.value);
     const Choice choice = can_wait ? admit(gate, *slice) : admit_unbuffered(gate, *slice);
-    Verdict verdict;
+    const std::uint16_t queue_length = waiting(gate);
     if (choice == Choice::kWait) {
       Tasks::push(pass, memory_, id, packet, now);
-      verdict = {.action = Action::kBuffered, .slice = id};
-    } else if (choice == Choice::kFull) {
-      verdict = reply_drop(id, can_wait ? DropReason::kQueueFull : DropReason::kPayloadStoreFull);
-    } else {
-      verdict = spend(pass, id, choice);
+      return buffered(id, queue_length);
     }
-    verdict.queue_length = waiting(gate);
-    return verdict;
+    if (choice == Choice::kFull) {
+      return reply_drop(id, can_wait ? DropReason::kQueueFull : DropReason::kPayloadStoreFull, queue_length);
+    }
+    return spend(pass, id, choice, queue_length);
   }
 
   static Choice admit(Gate& gate, const SliceEntry& slice) {
@@ -165,13 +163,13 @@ class RainProgram {
   }
 
   /// Takes the token that the gate promised and gives the packet to its worker.
-  Verdict spend(Pass& pass, SliceId id, Choice choice) {
+  Verdict spend(Pass& pass, SliceId id, Choice choice, std::uint16_t queue_length) {
     TokenCell token{};
     const bool found = choice == Choice::kIdleToken ? Fifo<0>::pop(pass, memory_, id, token)
                                                     : pop_lowest_spare<1>(pass, id, token);
     if (found) Tokens::consume(pass, memory_, token);
-    if (found && token_alive(memory_, id, token)) return forward(id, token);
-    return {.action = Action::kRecirculate, .reason = DropReason::kStaleToken, .slice = id};
+    if (!found || !token_alive(memory_, id, token)) return pass_again(id);
+    return forward(id, token, queue_length);
   }
 
   template <unsigned kLevel>
@@ -197,17 +195,16 @@ class RainProgram {
     if (token.level.value > 0) spill = drains(pass, id, slice) ? 0 : slice.spill;
     Gate& gate = GateState::at(pass, memory_, id.value);
     const bool serve = token.level.value == 0 ? accept_idle(gate) : accept_spare(gate, spill);
+    const std::uint16_t queue_length = waiting(gate);
     const TokenCell cell{token.worker, token.epoch, token.generation, token.level};
-    Verdict verdict{.action = Action::kConsume, .slice = id};
     if (serve) {
-      verdict = dispatch(id, token, Tasks::pop(pass, memory_, id), now);
+      const TaskEntry& head = Tasks::pop(pass, memory_, id);
       Tokens::consume(pass, memory_, cell);
-    } else if (!file<0>(pass, id, cell)) {
-      verdict = ignore(DropReason::kTokenQueueFull);
-      Tokens::consume(pass, memory_, cell);
+      return dispatch(id, cell, head, now, queue_length);
     }
-    verdict.queue_length = waiting(gate);
-    return verdict;
+    if (file<0>(pass, id, cell)) return consumed(id, queue_length);
+    Tokens::consume(pass, memory_, cell);
+    return ignore(DropReason::kTokenQueueFull);
   }
 
   static bool accept_idle(Gate& gate) { return gate.balance++ < 0; }

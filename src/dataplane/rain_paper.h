@@ -73,25 +73,21 @@ class RainPaperProgram {
     const bool can_wait = packet.message.payload.size() <= kInlinePayloadBytes || memory_.free_holds() > 0;
     const std::int32_t floor = can_wait ? -static_cast<std::int32_t>(slice->queue_capacity) : 0;
     std::int32_t& balance = Balance::at(pass, memory_, id.value);
-    Verdict verdict;
     if (balance <= floor) {
-      verdict = reply_drop(id, can_wait ? DropReason::kQueueFull : DropReason::kPayloadStoreFull);
-    } else if (balance-- > 0) {
-      verdict = spend(pass, id);
-    } else {
-      Tasks::push(pass, memory_, id, packet, now);
-      verdict = {.action = Action::kBuffered, .slice = id};
+      const DropReason full = can_wait ? DropReason::kQueueFull : DropReason::kPayloadStoreFull;
+      return reply_drop(id, full, waiting(balance));
     }
-    verdict.queue_length = waiting(balance);
-    return verdict;
+    if (balance-- > 0) return spend(pass, id);
+    Tasks::push(pass, memory_, id, packet, now);
+    return buffered(id, waiting(balance));
   }
 
   Verdict spend(Pass& pass, SliceId id) {
     TokenCell token{};
     const bool found = Fifo::pop(pass, memory_, id, token);
     if (found) Tokens::consume(pass, memory_, token);
-    if (found && token_alive(memory_, id, token)) return forward(id, token);
-    return {.action = Action::kRecirculate, .reason = DropReason::kStaleToken, .slice = id};
+    if (!found || !token_alive(memory_, id, token)) return pass_again(id);
+    return forward(id, token, 0);
   }
 
   Verdict token(const PacketView& packet, Nanos now) {
@@ -105,16 +101,14 @@ class RainPaperProgram {
     const SliceId id = worker->slice;
     std::int32_t& balance = Balance::at(pass, memory_, id.value);
     const TokenCell cell{token.worker, token.epoch, token.generation, token.level};
-    Verdict verdict{.action = Action::kConsume, .slice = id};
     if (balance++ < 0) {
-      verdict = dispatch(id, token, Tasks::pop(pass, memory_, id), now);
+      const TaskEntry& head = Tasks::pop(pass, memory_, id);
       Tokens::consume(pass, memory_, cell);
-    } else if (!Fifo::push(pass, memory_, id, cell)) {
-      verdict = ignore(DropReason::kTokenQueueFull);
-      Tokens::consume(pass, memory_, cell);
+      return dispatch(id, cell, head, now, waiting(balance));
     }
-    verdict.queue_length = waiting(balance);
-    return verdict;
+    if (Fifo::push(pass, memory_, id, cell)) return consumed(id);
+    Tokens::consume(pass, memory_, cell);
+    return ignore(DropReason::kTokenQueueFull);
   }
 
   Verdict sync(const PacketView& packet) {

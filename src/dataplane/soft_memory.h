@@ -56,8 +56,8 @@ class SoftMemory {
       : shape_(shape) {
     RAIN_ASSERT(registers.size() <= kMaxRegisters);
     RAIN_ASSERT(storage.size() >= storage_bytes(registers, shape));
-    RAIN_ASSERT((shape.task_ring & (shape.task_ring - 1)) == 0 &&
-                (shape.token_ring & (shape.token_ring - 1)) == 0);
+    RAIN_ASSERT(is_power_of_two(shape.task_ring) && is_power_of_two(shape.token_ring));
+    RAIN_ASSERT(shape.token_ring <= UINT16_MAX);  // TokenRing counts in 16 bits
     Layout layout;
     for (const RegisterSpec& spec : registers) {
       cells_[spec.id] = storage.data() + layout.take(cell_count(spec.extent, shape) * spec.cell_bytes);
@@ -126,7 +126,8 @@ class SoftMemory {
     rebuild_members();
   }
   void set_worker(WorkerId id, const WorkerEntry& entry) {
-    RAIN_ASSERT(id.value < shape_.workers && entry.slice.value < shape_.slices && entry.weight <= kMaxWeight);
+    RAIN_ASSERT(id.value < shape_.workers && entry.slice.value < shape_.slices);
+    RAIN_ASSERT(entry.weight >= 1 && entry.weight <= kMaxWeight);  // without slots, pushed tasks go nowhere
     workers_[id.value] = entry;
     rebuild_members();
   }
@@ -137,6 +138,8 @@ class SoftMemory {
   void remove_type(TaskType type) { types_[type.value] = kNoSlice; }
 
  private:
+  static constexpr bool is_power_of_two(std::uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
+
   static constexpr std::uint32_t kTaskTypes = 65536;
   static constexpr SliceId kNoSlice{0xFFFF};
   static constexpr std::size_t kHoldBytes = 1536;

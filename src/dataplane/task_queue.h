@@ -4,7 +4,9 @@
 // access of one register decides. Head and tail only say where.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "dataplane/memory.h"
 #include "dataplane/packet.h"
@@ -65,10 +67,7 @@ struct TaskQueue {
     entry.last = message.last;
     if (message.payload.size() <= kInlinePayloadBytes) {
       entry.hold = kNoHold;
-      // A bounded loop, not memcpy of a run-time size, which the kernel's verifier does not take.
-      for (std::size_t i = 0; i < kInlinePayloadBytes && i < message.payload.size(); ++i) {
-        entry.inline_payload[i] = static_cast<std::uint8_t>(message.payload[i]);
-      }
+      copy_inline(message.payload, entry.inline_payload);
     } else if constexpr (kStore == PayloadStore::kHold) {
       entry.hold = memory.hold(message.payload);
       RAIN_ASSERT(entry.hold != kNoHold);
@@ -85,6 +84,17 @@ struct TaskQueue {
   }
 
  private:
+  /// Most payloads fill their place. The others are copied in a bounded loop: the kernel's verifier does not take
+  /// memcpy of a run-time size.
+  static void copy_inline(std::span<const std::byte> payload, std::uint8_t (&place)[kInlinePayloadBytes]) {
+    if (payload.size() == kInlinePayloadBytes) {
+      __builtin_memcpy(place, payload.data(), kInlinePayloadBytes);
+      return;
+    }
+    for (std::size_t i = 0; i < kInlinePayloadBytes && i < payload.size(); ++i) {
+      place[i] = static_cast<std::uint8_t>(payload[i]);
+    }
+  }
   template <typename M>
   static std::uint32_t index(M& memory, SliceId slice, std::uint32_t at) {
     const std::uint32_t ring = memory.shape().task_ring;

@@ -51,6 +51,11 @@ class Packet {
   }
   Packet& deadline_us(std::uint32_t deadline) { return message_.request.deadline_us = deadline, *this; }
   Packet& policy(wire::Policy policy) { return message_.policy = policy, *this; }
+  /// The first of `packets` packets.
+  Packet& first_of(std::uint16_t packets) {
+    message_.last = packets == 1;
+    return message_.packet = packets, *this;
+  }
   Packet& not_first() { return message_.first = false, *this; }
   /// That many bytes, different in each request and at each place.
   Packet& payload(std::size_t bytes) {

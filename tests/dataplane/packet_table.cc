@@ -156,6 +156,7 @@ struct PacketTable::Run {
     EXPECT_EQ(outcome.task_type, sent.message.request.task_type);
     EXPECT_EQ(outcome.deadline_us, sent.message.request.deadline_us);
     EXPECT_EQ(outcome.packet_count, sent.message.packet);
+    EXPECT_EQ(outcome.last, sent.message.last);
     EXPECT_EQ(outcome.layout, sent.message.layout);
     if (outcome.fetch_bytes > 0) {
       EXPECT_EQ(outcome.fetch_bytes, sent.message.payload.size());

@@ -68,6 +68,7 @@ struct Outcome {
   TaskType task_type{};
   std::uint32_t deadline_us = 0;
   std::uint16_t packet_count = 0;
+  bool last = false;
   std::vector<std::byte> payload;
   std::uint32_t fetch_bytes = 0;  ///< draconis: payload that did not come along, the worker must fetch it
   WorkerId worker{};

@@ -127,6 +127,7 @@ TEST(packet_tables, run__finds_each_wrong_field) {
   EXPECT_TRUE(is_found_out([](Outcome& o) { o.task_type = {}; }));
   EXPECT_TRUE(is_found_out([](Outcome& o) { o.deadline_us = 0; }));
   EXPECT_TRUE(is_found_out([](Outcome& o) { ++o.packet_count; }));
+  EXPECT_TRUE(is_found_out([](Outcome& o) { o.last = true; }));
   EXPECT_TRUE(is_found_out([](Outcome& o) {
     if (!o.payload.empty()) o.payload.back() ^= std::byte{1};
   }));

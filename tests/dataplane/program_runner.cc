@@ -92,6 +92,7 @@ class ProgramRunner final : public Runner {
     outcome.task_type = message.request.task_type;
     outcome.deadline_us = message.request.deadline_us;
     outcome.packet_count = message.packet;
+    outcome.last = message.last;
     outcome.payload.assign(message.payload.begin(), message.payload.end());
   }
 
@@ -102,6 +103,7 @@ class ProgramRunner final : public Runner {
     outcome.task_type = entry.task_type;
     outcome.deadline_us = entry.deadline_us;
     outcome.packet_count = entry.packet_count;
+    outcome.last = entry.last;
     const std::byte* payload = std::as_bytes(std::span(entry.inline_payload)).data();
     if (entry.hold != dataplane::kNoHold) {
       payload = memory_.get().held(entry.hold);

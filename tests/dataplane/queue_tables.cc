@@ -49,15 +49,30 @@ PacketTable fields_survive(ProgramId program) {
   const Packet reference = task().request(2).client(78).layout(wire::Layout::kReference).deadline_us(1);
   const Packet held = task().request(3).client(79).type(0xBEEF).payload(kLargest);
   const Packet bare = task().request(4).bare().payload(0);
-  for (const Packet& packet : {odd, reference, held, bare}) table.send(packet, buffered());
+  const Packet first = task().request(5).first_of(3);
+  for (const Packet& packet : {odd, reference, held, bare, first}) table.send(packet, buffered());
   table.send(token(0).generation(1), dispatched(0, 0xFFFE))
       .send(token(0).generation(2), dispatched(0, 2))
       .send(token(0).generation(3), dispatched(0, 3))
-      .send(token(0).generation(4), dispatched(0, 4));
-  std::uint32_t generation = 5;
-  for (const Packet& packet : {odd, reference, held, bare}) {
+      .send(token(0).generation(4), dispatched(0, 4))
+      .send(token(0).generation(5), dispatched(0, 5));
+  std::uint32_t generation = 6;
+  for (const Packet& packet : {odd, reference, held, bare, first}) {
     table.send(token(0).generation(generation), consumed()).send(packet, forwarded(0).generation(generation));
     ++generation;
+  }
+  return table;
+}
+
+PacketTable every_small_payload(ProgramId program) {
+  PacketTable table(table_name(program, "a_payload_of_0_to_8_bytes_waits_in_its_entry"), program,
+                    small_rack(1, {.capacity = 16}));
+  constexpr unsigned kSizes = dataplane::kInlinePayloadBytes + 1;
+  for (unsigned bytes = 0; bytes < kSizes; ++bytes) {
+    table.send(task().request(bytes).payload(bytes), buffered());
+  }
+  for (unsigned bytes = 0; bytes < kSizes; ++bytes) {
+    table.send(token(0).generation(bytes + 1), dispatched(0, bytes));
   }
   return table;
 }
@@ -200,6 +215,7 @@ std::vector<PacketTable> queue_tables(ProgramId program) {
   return {tasks_in_order(program),
           tokens_in_order(program),
           fields_survive(program),
+          every_small_payload(program),
           capacity(program, 1),
           capacity(program, 3),  // a ring with room to spare
           capacity(program, 4),  // a ring without
