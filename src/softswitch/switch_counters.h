@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 
 #include "base/drop_counters.h"
@@ -33,22 +34,18 @@ enum class SwitchCounter : std::uint8_t {
 #undef RAIN_X
 };
 
-inline constexpr std::size_t kSwitchCounterCount = 0
-#define RAIN_X(identifier, name, help) +1
-    RAIN_SWITCH_COUNTERS(RAIN_X)
-#undef RAIN_X
-    ;
+struct SwitchCounterInfo {
+  const char* name;
+  const char* help;
+};
 
-constexpr const char* switch_counter_name(SwitchCounter counter) {
-  switch (counter) {
-#define RAIN_X(identifier, name, help) \
-  case SwitchCounter::identifier:      \
-    return name;
+/// Indexed by SwitchCounter.
+inline constexpr SwitchCounterInfo kSwitchCounters[] = {
+#define RAIN_X(identifier, name, help) {name, help},
     RAIN_SWITCH_COUNTERS(RAIN_X)
 #undef RAIN_X
-  }
-  return "unknown";
-}
+};
+inline constexpr std::size_t kSwitchCounterCount = std::size(kSwitchCounters);
 
 /// A number that one thread raises and any thread reads.
 class RelaxedCounter {

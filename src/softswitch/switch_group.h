@@ -52,6 +52,7 @@ class ProgramGroup final : public SwitchGroup {
         memory_(Program::kRegisters, memory_shape(options, group), storage_.bytes()),
         program_(memory_),
         agent_(program_, memory_, transport_, counters_, boot_id) {
+    touch_pages();
     fill_tables(options, group, memory_);
     if constexpr (requires { program_.seed(options.seed); }) program_.seed(options.seed + group);
   }
@@ -79,6 +80,13 @@ class ProgramGroup final : public SwitchGroup {
   static constexpr Nanos kIdleWait = milliseconds(50);  // how late a new stage is noticed at most
   static constexpr Nanos kDrainWait = milliseconds(5);
   static constexpr unsigned kLastBatches = 64;
+
+  /// Page faults now, not with the first task that waits in each page.
+  void touch_pages() {
+    constexpr std::size_t kPageBytes = 4096;
+    volatile std::byte* const bytes = storage_.bytes().data();
+    for (std::size_t at = 0; at < storage_.bytes().size(); at += kPageBytes) bytes[at] = bytes[at];
+  }
 
   Nanos drain_limit_;
   PageBuffer storage_;

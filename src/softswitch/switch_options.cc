@@ -44,7 +44,7 @@ Result check_scalars(const SwitchOptions& options) {
   constexpr std::uint64_t kMaxBuffer = std::uint64_t{1} << 30;
   const dataplane::ProgramInfo* program = dataplane::find_program(options.program);
   if (program == nullptr || !program->on_sockets) {
-    return refuse("program = \"{}\": one of {} is allowed", options.program, program_names());
+    return refuse(R"(program = "{}": one of {} is allowed)", options.program, program_names());
   }
   Result result = check_range("quota", options.quota, 1, kMaxQuota);
   if (result) result = check_range("hold_slots", options.hold_slots, 0, 1u << 20);
@@ -56,8 +56,8 @@ Result check_scalars(const SwitchOptions& options) {
 }
 
 Result check_slice(const SwitchSlice& slice) {
-  const auto key = [&slice](const char* name) { return fmt::format("slice \"{}\": {}", slice.name, name); };
-  if (slice.name.empty()) return refuse("slice {}: name = \"\": a name is needed", slice.id.value);
+  const auto key = [&slice](const char* name) { return fmt::format(R"(slice "{}": {})", slice.name, name); };
+  if (slice.name.empty()) return refuse(R"(slice {}: name = "": a name is needed)", slice.id.value);
   Result result = check_range(key("id"), slice.id.value, 0, dataplane::kMaxSlices - 1);
   if (result) {
     result = check_range(key("queue_capacity"), slice.queue_capacity, 1, dataplane::kMaxQueueCapacity);
@@ -76,22 +76,22 @@ Result check_slices(const SwitchOptions& options) {
   for (const SwitchSlice& slice : options.slices) {
     if (Result result = check_slice(slice); !result) return result;
     if (!names.insert(slice.name).second) {
-      return refuse("slice \"{}\": name: another slice has it; names differ", slice.name);
+      return refuse(R"(slice "{}": name: another slice has it; names differ)", slice.name);
     }
     if (!ids.insert(slice.id).second) {
-      return refuse("slice \"{}\": id = {}: another slice has it; ids differ", slice.name, slice.id.value);
+      return refuse(R"(slice "{}": id = {}: another slice has it; ids differ)", slice.name, slice.id.value);
     }
     for (const TaskType type : slice.task_types) {
       const auto [at, is_new] = owner_of.try_emplace(type, slice.name);
       if (!is_new) {
-        return refuse("slice \"{}\": task_types = {}: slice \"{}\" has it; a type belongs to one slice",
+        return refuse(R"(slice "{}": task_types = {}: slice "{}" has it; a type belongs to one slice)",
                       slice.name, type.value, at->second);
       }
     }
     if (!slice.task_types.empty()) continue;
     if (!takes_the_rest.empty()) {
       return refuse(
-          "slice \"{}\": task_types is empty: slice \"{}\" takes all other types already; one slice may",
+          R"(slice "{}": task_types is empty: slice "{}" takes all other types already; one slice may)",
           slice.name, takes_the_rest);
     }
     takes_the_rest = slice.name;

@@ -1,9 +1,9 @@
 #include "softswitch/switch_process.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -109,20 +109,29 @@ void SwitchProcess::drain() {
   stage_.compare_exchange_strong(expected, Stage::kDrain, std::memory_order_relaxed);
 }
 
+template <typename Visit>
+void SwitchProcess::for_each_slice(Visit visit) const {
+  for (unsigned group = 0; group < groups_.size(); ++group) {
+    const std::vector<const SwitchSlice*> slices = slices_of(options_, group);
+    for (std::uint16_t index = 0; index < slices.size(); ++index) {
+      visit(*slices[index], groups_[group]->counters().slice(SliceId{index}));
+    }
+  }
+}
+
 SwitchTotals SwitchProcess::totals() const {
   SwitchTotals totals;
   for (const auto& group : groups_) {
     totals.add(group->counters());
     totals.receive_overflows += group->receive_overflows();
   }
-  for (const SwitchSlice& slice : options_.slices) {
-    const SliceCounters& counters = groups_[slice.group]->counters().slice(slice.id);
+  for_each_slice([&](const SwitchSlice& slice, const SliceCounters& counters) {
     totals.slices.push_back({.name = slice.name,
                              .id = slice.id,
                              .forwarded = counters.forwarded.get(),
                              .buffered = counters.buffered.get(),
                              .dispatched = counters.dispatched.get()});
-  }
+  });
   return totals;
 }
 
@@ -130,10 +139,9 @@ SwitchReport SwitchProcess::join() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   SwitchReport report{.program = options_.program, .totals = totals(), .slices = {}};
-  for (const SwitchSlice& slice : options_.slices) {
-    const SliceCounters& counters = groups_[slice.group]->counters().slice(slice.id);
+  for_each_slice([&](const SwitchSlice&, const SliceCounters& counters) {
     report.slices.push_back({counters.queue_length, counters.queue_delay});
-  }
+  });
   for (const auto& group : groups_) report.drained = report.drained && group->drained();
   return report;
 }

@@ -45,6 +45,8 @@ class SwitchProcess {
 
  private:
   explicit SwitchProcess(SwitchOptions options);
+  template <typename Visit>
+  void for_each_slice(Visit visit) const;
 
   SwitchOptions options_;
   Endpoint local_{};

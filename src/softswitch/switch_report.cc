@@ -40,9 +40,8 @@ std::string SwitchReport::text() const {
   const auto line = std::back_inserter(out);
   fmt::format_to(line, "switch counters, program {}:\n", program);
   for (std::size_t i = 0; i < totals.counters.size(); ++i) {
-    const auto counter = static_cast<SwitchCounter>(i);
     if (totals.counters[i] != 0)
-      fmt::format_to(line, "  {:<28}{}\n", switch_counter_name(counter), totals.counters[i]);
+      fmt::format_to(line, "  {:<28}{}\n", kSwitchCounters[i].name, totals.counters[i]);
   }
   for (std::size_t i = 1; i < totals.drops.size(); ++i) {
     const auto reason = static_cast<DropReason>(i);

@@ -26,7 +26,7 @@ struct SliceTotals {
 struct SwitchTotals {
   std::array<std::uint64_t, kSwitchCounterCount> counters{};
   std::array<std::uint64_t, kDropReasonCount> drops{};
-  std::vector<SliceTotals> slices;
+  std::vector<SliceTotals> slices;  ///< by thread, in the order of the options
   std::uint64_t receive_overflows =
       0;  ///< packets that the kernel dropped because a socket's buffer was full
 

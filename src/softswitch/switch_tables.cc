@@ -19,18 +19,25 @@ const SwitchSlice* slice_with_id(const SwitchOptions& options, SliceId id) {
 
 }  // namespace
 
-dataplane::MemoryShape memory_shape(const SwitchOptions& options, unsigned group) {
-  dataplane::MemoryShape shape{.slices = 1, .workers = 1, .task_ring = 1, .token_ring = 1};
-  std::uint32_t most_workers = 1;
+std::vector<const SwitchSlice*> slices_of(const SwitchOptions& options, unsigned group) {
+  std::vector<const SwitchSlice*> slices;
   for (const SwitchSlice& slice : options.slices) {
-    if (slice.group != group) continue;
-    shape.slices = std::max(shape.slices, slice.id.value + std::uint32_t{1});
-    shape.task_ring = std::max(shape.task_ring, std::bit_ceil(slice.queue_capacity));
-    most_workers = std::max(most_workers, options.workers_of(slice.id));
+    if (slice.group == group) slices.push_back(&slice);
   }
-  for (const SwitchWorker& worker : options.workers) {
-    if (slice_with_id(options, worker.slice)->group != group) continue;
-    shape.workers = std::max(shape.workers, worker.id.value + std::uint32_t{1});
+  return slices;
+}
+
+dataplane::MemoryShape memory_shape(const SwitchOptions& options, unsigned group) {
+  const std::vector<const SwitchSlice*> slices = slices_of(options, group);
+  dataplane::MemoryShape shape{.slices = static_cast<std::uint32_t>(slices.size())};
+  std::uint32_t most_workers = 1;
+  for (const SwitchSlice* slice : slices) {
+    shape.task_ring = std::max(shape.task_ring, std::bit_ceil(slice->queue_capacity));
+    most_workers = std::max(most_workers, options.workers_of(slice->id));
+    for (const SwitchWorker& worker : options.workers) {
+      if (worker.slice == slice->id)
+        shape.workers = std::max(shape.workers, worker.id.value + std::uint32_t{1});
+    }
   }
   // `rain` files a worker's tokens by level, one in each FIFO; `rain-paper` has one FIFO for all of them.
   const bool one_fifo = options.program_info().id == dataplane::ProgramId::kRainPaper;
@@ -40,39 +47,35 @@ dataplane::MemoryShape memory_shape(const SwitchOptions& options, unsigned group
 }
 
 void fill_tables(const SwitchOptions& options, unsigned group, dataplane::SoftMemory& memory) {
-  for (const SwitchSlice& slice : options.slices) {
-    if (slice.group != group) continue;
-    memory.set_slice(slice.id, {.present = true,
-                                .queue_capacity = slice.queue_capacity,
-                                .spill = options.spill_of(slice),
-                                .drain = slice.drain,
-                                .depth = static_cast<std::uint8_t>(options.quota),
-                                .recirculate = slice.recirculate});
-  }
-  // The slice that takes all other types first, so that the named ones overwrite it, also those of other groups.
-  for (const SwitchSlice& slice : options.slices) {
-    if (slice.group != group || !slice.task_types.empty()) continue;
+  const std::vector<const SwitchSlice*> slices = slices_of(options, group);
+  for (std::uint16_t index = 0; index < slices.size(); ++index) {
+    const SwitchSlice& slice = *slices[index];
+    memory.set_slice(SliceId{index}, {.present = true,
+                                      .queue_capacity = slice.queue_capacity,
+                                      .spill = options.spill_of(slice),
+                                      .drain = slice.drain,
+                                      .depth = static_cast<std::uint8_t>(options.quota),
+                                      .recirculate = slice.recirculate});
+    for (const SwitchWorker& worker : options.workers) {
+      if (worker.slice != slice.id) continue;
+      memory.set_worker(worker.id, {.present = true,
+                                    .slice = SliceId{index},
+                                    .epoch = worker.epoch,
+                                    .token_key = worker.token_key,
+                                    .weight = worker.weight,
+                                    .address = worker.address});
+    }
+    if (!slice.task_types.empty()) continue;
     for (std::uint32_t type = 0; type < kTaskTypes; ++type) {
-      memory.set_type(TaskType{static_cast<std::uint16_t>(type)}, slice.id);
+      memory.set_type(TaskType{static_cast<std::uint16_t>(type)}, SliceId{index});
     }
   }
+  // The named types last: they are taken out of the slice that takes all others, also those of other threads.
   for (const SwitchSlice& slice : options.slices) {
-    for (const TaskType type : slice.task_types) {
-      if (slice.group == group) {
-        memory.set_type(type, slice.id);
-      } else {
-        memory.remove_type(type);
-      }
-    }
+    for (const TaskType type : slice.task_types) memory.remove_type(type);
   }
-  for (const SwitchWorker& worker : options.workers) {
-    if (slice_with_id(options, worker.slice)->group != group) continue;
-    memory.set_worker(worker.id, {.present = true,
-                                  .slice = worker.slice,
-                                  .epoch = worker.epoch,
-                                  .token_key = worker.token_key,
-                                  .weight = worker.weight,
-                                  .address = worker.address});
+  for (std::uint16_t index = 0; index < slices.size(); ++index) {
+    for (const TaskType type : slices[index]->task_types) memory.set_type(type, SliceId{index});
   }
 }
 

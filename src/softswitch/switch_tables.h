@@ -2,11 +2,16 @@
 // packets out between the threads.
 #pragma once
 
+#include <vector>
+
 #include "dataplane/soft_memory.h"
 #include "softswitch/switch_options.h"
 #include "transport/steering.h"
 
 namespace rain::softswitch {
+
+/// The slices of a thread. Its memory and counters number them in this order, so that they have no gaps.
+std::vector<const SwitchSlice*> slices_of(const SwitchOptions& options, unsigned group);
 
 /// What the thread of `group` needs room for. `options` must be valid.
 dataplane::MemoryShape memory_shape(const SwitchOptions& options, unsigned group);

@@ -52,10 +52,16 @@ struct FilledMemory {
   SoftMemory memory;
 };
 
+TEST(SwitchTables, slices_of__a_thread_in_the_order_of_the_options) {
+  const SwitchOptions options = two_groups();
+  EXPECT_THAT(slices_of(options, 0), testing::ElementsAre(&options.slices[0], &options.slices[1]));
+  EXPECT_THAT(slices_of(options, 1), testing::ElementsAre(&options.slices[2]));
+}
+
 TEST(SwitchTables, memory_shape__room_for_what_the_group_has) {
   const SwitchOptions options = two_groups();
   const MemoryShape first = memory_shape(options, 0);
-  EXPECT_EQ(first.slices, 4u);
+  EXPECT_EQ(first.slices, 2u);
   EXPECT_EQ(first.workers, 7u);
   EXPECT_EQ(first.task_ring, 128u);
   EXPECT_EQ(first.token_ring, 8u) << "5 workers, one token of a level each";
@@ -76,10 +82,10 @@ TEST(SwitchTables, memory_shape__one_fifo_takes_all_tokens_of_a_worker) {
 TEST(SwitchTables, fill_tables__types_lead_to_their_slices) {
   FilledMemory first(two_groups(), 0);
   ASSERT_NE(first.memory.slice_of(TaskType{2}), nullptr);
-  EXPECT_EQ(first.memory.slice_of(TaskType{1})->value, 1);
-  EXPECT_EQ(first.memory.slice_of(TaskType{2})->value, 1);
-  EXPECT_EQ(first.memory.slice_of(TaskType{0})->value, 3);
-  EXPECT_EQ(first.memory.slice_of(TaskType{65535})->value, 3);
+  EXPECT_EQ(first.memory.slice_of(TaskType{1})->value, 0);
+  EXPECT_EQ(first.memory.slice_of(TaskType{2})->value, 0);
+  EXPECT_EQ(first.memory.slice_of(TaskType{0})->value, 1);
+  EXPECT_EQ(first.memory.slice_of(TaskType{65535})->value, 1);
   EXPECT_EQ(first.memory.slice_of(TaskType{9}), nullptr) << "another thread's";
 
   FilledMemory second(two_groups(), 1);
@@ -90,7 +96,7 @@ TEST(SwitchTables, fill_tables__types_lead_to_their_slices) {
 
 TEST(SwitchTables, fill_tables__slices_and_workers_as_configured) {
   FilledMemory first(two_groups(), 0);
-  const dataplane::SliceEntry* fast = first.memory.slice(SliceId{1});
+  const dataplane::SliceEntry* fast = first.memory.slice(SliceId{0});
   ASSERT_NE(fast, nullptr);
   EXPECT_EQ(fast->queue_capacity, 100u);
   EXPECT_EQ(fast->spill, 1u);
@@ -98,11 +104,11 @@ TEST(SwitchTables, fill_tables__slices_and_workers_as_configured) {
   EXPECT_EQ(fast->depth, 3);
   EXPECT_FALSE(fast->recirculate);
   EXPECT_EQ(fast->member_count, 5);
-  EXPECT_EQ(first.memory.slice(SliceId{3})->spill, 2u);
-  EXPECT_EQ(first.memory.slice(SliceId{0}), nullptr) << "another thread's";
+  EXPECT_EQ(first.memory.slice(SliceId{1})->spill, 2u);
+  EXPECT_EQ(first.memory.slice(SliceId{2}), nullptr);
   const dataplane::WorkerEntry* worker = first.memory.worker(WorkerId{6});
   ASSERT_NE(worker, nullptr);
-  EXPECT_EQ(worker->slice.value, 3);
+  EXPECT_EQ(worker->slice.value, 1);
   EXPECT_EQ(worker->epoch.value, 2);
   EXPECT_EQ(worker->token_key, 56u);
   EXPECT_EQ(worker->weight, 3);
