@@ -32,7 +32,7 @@ struct SwitchFlags {
 ordered_json report_json(const SwitchReport& report) {
   ordered_json counters = ordered_json::object();
   for (std::size_t i = 0; i < report.totals.counters.size(); ++i) {
-    counters[softswitch::switch_counter_name(static_cast<SwitchCounter>(i))] = report.totals.counters[i];
+    counters[softswitch::kSwitchCounters[i].name] = report.totals.counters[i];
   }
   ordered_json drops = ordered_json::object();
   for (std::size_t i = 1; i < report.totals.drops.size(); ++i) {
