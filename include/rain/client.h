@@ -36,7 +36,8 @@ struct ClientOptions {
 
 struct CallOptions {
   TaskType type{};   ///< decides the slice; 0 unless the rack's tables say otherwise
-  Nanos deadline{};  ///< the task is dropped rather than started later than this, 0..1 h; 0: none
+  Nanos deadline{};  ///< the task is dropped rather than started later than this, 0..1 h;
+                     ///< 0: when the last timeout is over, as nobody waits for it then
   Nanos timeout{};   ///< an attempt without an answer for so long is given up, up to 1 h; 0: the client's
                      ///< default
   /// Attempts after the first, 0..16; empty: the client's default. 0: executed at most once; more: at least

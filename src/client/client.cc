@@ -87,6 +87,9 @@ struct Client::Impl {
     if (checked) checked = rpc::check_range("deadline", spec.deadline, Nanos{}, kMaxTimeout);
     if (checked) checked = rpc::check_range("retries", spec.retries, 0, kMaxRetries);
     if (!checked) return checked;
+    if (spec.deadline == Nanos{}) {  // nobody waits for it any longer
+      spec.deadline = std::min(spec.timeout * (std::int64_t{spec.retries} + 1), kMaxTimeout);
+    }
     if (free_callbacks.empty()) return fail(ErrorKind::kBackpressure);
 
     spec.cookie = free_callbacks.back();

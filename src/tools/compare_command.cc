@@ -73,9 +73,15 @@ std::optional<Report> run_one(RackFile rack, const std::string& scheduler, LoadP
   }
   std::optional<Report> report;
   if (started) report = run.load(plan, fmt::format("[{}] ", scheduler));
-  const auto recirculations = run.stop();
-  if (supervisor.interrupted() || !report) return std::nullopt;
-  report->in_switch.recirculations = recirculations;
+  try {
+    const auto recirculations = run.stop();
+    if (report) report->in_switch.recirculations = recirculations;
+  } catch (const std::runtime_error& error) {
+    // What was measured stands; a rack without a measurement has failed.
+    if (!report) throw;
+    std::fputs(fmt::format("rain compare: scheduler {}: {}\n", scheduler, error.what()).c_str(), stderr);
+  }
+  if (supervisor.interrupted()) return std::nullopt;
   return report;
 }
 

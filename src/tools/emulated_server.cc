@@ -39,6 +39,8 @@ struct EmulatedServer::Agents {
                 {.worker = {.id = options.first_id,
                             .switch_address = options.switch_address,
                             .quota = options.quota,
+                            // A thousand workers of a token scheduler need no room for pushed tasks.
+                            .push_limit = options.quota > 0 ? 0 : rpc::kPushLimit,
                             .token_key = options.token_key,
                             .sync_interval = options.sync_interval},
                  .count = options.count},

@@ -40,6 +40,7 @@ class LoadAgent {
             workload::Workload load, const apps::App& app, apps::RequestBuilder builder, Nanos now)
       : client_(std::move(transport), options, now),
         window_(window),
+        timeout_(options.timeout),
         load_(std::move(load)),
         app_(app),
         build_(std::move(builder)),
@@ -51,6 +52,9 @@ class LoadAgent {
   }
   LoadAgent(const LoadAgent&) = delete;
   LoadAgent& operator=(const LoadAgent&) = delete;
+
+  /// Moves the window, before the first poll().
+  void start_at(Nanos start) { window_.start = start; }
 
   /// One step: sends what is due, takes what has come. Returns the work done.
   std::size_t poll(Nanos now) {
@@ -105,7 +109,8 @@ class LoadAgent {
     const std::uint32_t slot = free_.back();
     const Payload payload = build_(next_, buffer_);
     const TaskType type = *load_.spec().classes[next_.class_index].type;
-    if (!client_.submit(payload, {.type = type, .cookie = slot}, now)) {
+    // Nobody waits longer than the timeout, so no worker shall begin the task later.
+    if (!client_.submit(payload, {.type = type, .deadline = timeout_, .cookie = slot}, now)) {
       ++counts.backpressure;  // no free request id: too many of those that timed out rest
       return;
     }
@@ -139,6 +144,7 @@ class LoadAgent {
 
   client::ClientAgent<T> client_;
   LoadWindow window_;
+  Nanos timeout_;
   workload::Workload load_;
   const apps::App& app_;
   apps::RequestBuilder build_;

@@ -61,19 +61,24 @@ struct Connection {
   }
 };
 
+/// How often a connection that is never idle tells how far it is.
+constexpr unsigned kStepsPerShow = 256;
+
 void run_connection(Connection& connection, bool busy_poll, const std::atomic<bool>& stop) {
   // The default slack would let the kernel wake us 50 us late, every time.
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   Agent& agent = *connection.agent;
   bool stopped = false;
+  unsigned busy_steps = 0;
   while (!agent.finished()) {
     const Nanos now = monotonic_now();
     if (!stopped && stop.load(std::memory_order_relaxed)) {
       agent.stop(now);
       stopped = true;
     }
-    if (agent.poll(now) != 0 || busy_poll) continue;
-    connection.show();
+    const bool idle = agent.poll(now) == 0;
+    if (idle || ++busy_steps % kStepsPerShow == 0) connection.show();
+    if (!idle || busy_poll) continue;
     const Nanos after = monotonic_now();
     if (agent.next_due() > after) agent.transport().wait(std::min(agent.next_due() - after, kLongestSleep));
   }
@@ -207,8 +212,7 @@ tl::expected<Report, std::string> run_load(const LoadPlan& plan, const std::atom
   auto app = apps::make_app(plan.load.app);
   if (!app) return tl::unexpected(app.error());
   const Nanos started = monotonic_now();
-  const LoadWindow window{
-      .start = started + kStartDelay, .warmup = plan.load.warmup, .duration = plan.load.duration};
+  LoadWindow window{.start = started, .warmup = plan.load.warmup, .duration = plan.load.duration};
   std::vector<std::unique_ptr<Connection>> connections;
   for (unsigned i = 0; i < plan.load.connections; ++i) {
     auto agent = open_agent(plan, window, **app, i);
@@ -216,6 +220,9 @@ tl::expected<Report, std::string> run_load(const LoadPlan& plan, const std::atom
     connections.push_back(std::make_unique<Connection>());
     connections.back()->agent = std::move(*agent);
   }
+  // Only now: to open many connections takes longer than the first requests may be late.
+  window.start = monotonic_now() + kStartDelay;
+  for (const auto& connection : connections) connection->agent->start_at(window.start);
   for (const auto& connection : connections) {
     connection->thread =
         std::thread(run_connection, std::ref(*connection), plan.load.busy_poll, std::cref(stop));

@@ -33,9 +33,16 @@ LoadPlan make_plan(const RackFile& rack, const Flags& flags) {
 int run_load(RackRun& run, Supervisor& supervisor, LoadPlan& plan, const Flags& flags) {
   plan.rate_per_second = run.rate_of(plan, std::thread::hardware_concurrency());
   Report report = run.load(plan, "[load] ");
-  report.in_switch.recirculations = run.stop();
+  // What was measured is told even when the rack then does not stop as it should.
+  std::string problem;
+  try {
+    report.in_switch.recirculations = run.stop();
+  } catch (const std::runtime_error& error) {
+    problem = error.what();
+  }
   if (!flags.out.empty()) write_report(report, flags.out);
   fmt::print("{}", flags.json ? to_json(report, false).dump(2) + "\n" : to_table(report));
+  if (!problem.empty()) throw std::runtime_error(problem);
   if (!supervisor.interrupted()) return exit_status_of(report);
   std::fputs("rain rack: interrupted; the report covers what was measured until then\n", stderr);
   return kExitFailed;
