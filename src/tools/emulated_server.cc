@@ -39,10 +39,10 @@ struct EmulatedServer::Agents {
                 {.worker = {.id = options.first_id,
                             .switch_address = options.switch_address,
                             .quota = options.quota,
-                            // A thousand workers of a token scheduler need no room for pushed tasks.
-                            .push_limit = options.quota > 0 ? 0 : rpc::kPushLimit,
                             .token_key = options.token_key,
-                            .sync_interval = options.sync_interval},
+                            .sync_interval = options.sync_interval,
+                            // A thousand workers of a token scheduler need no room for pushed tasks.
+                            .push_limit = options.quota > 0 ? 0 : rpc::kPushLimit},
                  .count = options.count},
                 monotonic_now()),
         replies(options.count) {}

@@ -56,7 +56,7 @@ SwitchSlice read_slice(TomlReader& reader, std::size_t index) {
     slice.task_types.push_back(TaskType{static_cast<std::uint16_t>(type)});
   reader.integer("queue_capacity", slice.queue_capacity, 1, dataplane::kMaxQueueCapacity, "tasks");
   std::uint32_t spill = 0;
-  if (reader.integer("spill", spill, 0, slice.queue_capacity - 1, "waiting tasks")) slice.spill = spill;
+  if (reader.integer("spill", spill, 0, slice.queue_capacity, "waiting tasks")) slice.spill = spill;
   reader.integer("drain", slice.drain, 0, UINT16_MAX,
                  "every drain-th spare token serves the queue; 0: none does");
   reader.flag("recirculate", slice.recirculate);

@@ -150,7 +150,8 @@ bool TomlReader::duration(std::string_view key, Nanos& out, Nanos min, Nanos max
   if (node == nullptr) return false;
   Nanos value{-1};
   if (node->is_string()) value = parse_duration(*node->value<std::string>()).value_or(Nanos{-1});
-  if (node->is_integer() && *node->value<std::int64_t>() == 0) value = {};  // the one number that needs no unit
+  if (node->is_integer() && *node->value<std::int64_t>() == 0)
+    value = {};  // the one number that needs no unit
   if (value < min || value > max) {
     refuse(key, range_text("a time with its unit (ns, us, ms, s, min)", format_duration(min),
                            format_duration(max), ""));

@@ -218,10 +218,12 @@ constexpr Refused kRefused[] = {
     {"[switch]\nreceive_buffer = '2GiB'\n[[server]]\n",
      "rack.toml:2: key 'receive_buffer' = \"2GiB\": bytes"},
     {"[switch]\nsend_buffer = '2GiB'\n[[server]]\n", "rack.toml:2: key 'send_buffer' = \"2GiB\": bytes"},
-    {"[switch]\nkernel_busy_poll = '2s'\n[[server]]\n", "rack.toml:2: key 'kernel_busy_poll' = \"2s\": a time"},
+    {"[switch]\nkernel_busy_poll = '2s'\n[[server]]\n",
+     "rack.toml:2: key 'kernel_busy_poll' = \"2s\": a time"},
     {"[switch]\ndrain_limit = 5\n[[server]]\n", "rack.toml:2: key 'drain_limit' = 5: a time with its unit"},
     {"[[server]]\naddress = '::1'\n",
-     "rack.toml: worker 0: address = [::1]:9100: an IPv4 address is needed, as the switch listens on 127.0.0.1:9000"},
+     "rack.toml: worker 0: address = [::1]:9100: an IPv4 address is needed, as the switch listens on "
+     "127.0.0.1:9000"},
     {"[switch]\nseed = 'x'\n[[server]]\n", "rack.toml:2: key 'seed' = \"x\": an integer from 0 to"},
     {"[switch]\nbusy_poll = 1\n[[server]]\n", "rack.toml:2: key 'busy_poll' = 1: true or false"},
     {"[switch]\nshceduler = 'rain'\n[[server]]\n",
@@ -307,8 +309,8 @@ constexpr Refused kRefused[] = {
     {"[[server]]\napp = 'synthetic'\n[load]\nservice = '1us'\nclasses = 'a:1:const:1us'\n",
      "rack.toml:4: key 'service' = \"1us\": not together with classes"},
     {"[[server]]\napp = 'rocksdb'\n[load]\nclasses = 'put:1:const:1'\n",
-     "rack.toml:4: key 'classes' = \"put:1:const:1\": class \"put\": of rocksdb, a name starts with get or "
-     "scan"},
+     "rack.toml:4: key 'classes' = \"put:1:const:1\": rocksdb: class \"put\" (allowed: names that begin "
+     "with get or scan)"},
     {"[[slice]]\nname = 's'\ntypes = [3]\n[[server]]\n[load]\n",
      "rack.toml:5: class \"echo\" has type 0, which no slice serves"},
     {"[[server]]\n[load]\nratte = 5\n", "rack.toml:3: key 'ratte' = 5: unknown in [load]"},
