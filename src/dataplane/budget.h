@@ -1,7 +1,7 @@
 // What a program would cost on a switch: stages, stateful units and SRAM. Freestanding.
 //
-// The model: 12 stages; in each, 80 SRAM blocks of 16 KiB and 4 stateful units of up to 64 bits (DESIGN
-// figures for the switch of the paper's prototype). A register array takes one unit for every 64 bits of its
+// The model: 12 stages; in each, 80 SRAM blocks of 16 KiB and 4 stateful units of up to 64 bits (a
+// switch like that of the paper's prototype). A register array takes one unit for every 64 bits of its
 // cell in a stage, and whole blocks; its width in a stage is rounded up to 8, 16, 32 or 64 bits, as the units
 // have it. Match tables are exact-match in SRAM and counted without hash overhead. Parser, action and
 // packet-buffer resources are outside the model.

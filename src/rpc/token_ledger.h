@@ -136,11 +136,13 @@ class TokenLedger {
 inline TokenLedger::Spend TokenLedger::spend(Level level, Generation generation) {
   if (level.value >= options_.quota) return Spend::kRefused;
   LevelState& at = levels_[level.value];
-  if (at.state == State::kUnknown || generation.newer_than(at.generation)) return Spend::kRefused;
+  if (generation.newer_than(at.generation)) return Spend::kRefused;
   const std::uint32_t age = at.generation.value - generation.value;
   if (age >= kAnsweredWindow) return Spend::kRepeated;
   const std::uint64_t bit = std::uint64_t{1} << age;
   if ((at.answered & bit) != 0) return Spend::kRepeated;
+  // After a change of boot nobody knows what is out, but what was answered before stays answered.
+  if (at.state == State::kUnknown) return Spend::kRefused;
   at.answered |= bit;
   if (age != 0) return Spend::kRefused;
   RAIN_ASSERT(at.state == State::kOutstanding);  // a spent level has bit 0 set

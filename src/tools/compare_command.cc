@@ -92,7 +92,8 @@ int run(const Flags& flags) {
   LoadPlan plan{.switch_address = rack.in_switch.listen,
                 .load = load_of(rack.load, rack.servers.front().app, flags.load),
                 .rate_per_second = 0,
-                .facts = {}};
+                .facts = {},
+                .app_options = rack.servers.front().app_options};
   const std::filesystem::path folder = flags.out.empty() ? std::filesystem::path() : make_folder(flags.out);
   Comparison comparison;
   int status = kExitOk;

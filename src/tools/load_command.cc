@@ -65,6 +65,7 @@ LoadPlan make_plan(const Flags& flags) {
     plan.facts = facts_of(rack);
     of_file = rack.load;
     default_app = rack.servers.front().app;
+    plan.app_options = rack.servers.front().app_options;
   } else {
     plan.facts.scheduler = flags.scheduler;
   }

@@ -170,7 +170,7 @@ struct Caller {
 tl::expected<std::unique_ptr<Caller>, std::string> open_caller(const LoadPlan& plan) {
   auto client = Client::open({.switch_address = format_endpoint(plan.switch_address)});
   if (!client) return tl::unexpected(client.error().message());
-  auto app = apps::make_app(plan.load.app);
+  auto app = apps::make_app(plan.load.app, plan.app_options);
   if (!app) return tl::unexpected(app.error());
   auto build = (*app)->make_builder(plan.load.classes, plan.load.seed);
   return std::make_unique<Caller>(Caller{std::move(*client), std::move(*app), std::move(build)});
@@ -209,7 +209,7 @@ std::string LoadProgress::text() const {
 
 tl::expected<Report, std::string> run_load(const LoadPlan& plan, const std::atomic<bool>& stop,
                                            const OnProgress& on_progress) {
-  auto app = apps::make_app(plan.load.app);
+  auto app = apps::make_app(plan.load.app, plan.app_options);
   if (!app) return tl::unexpected(app.error());
   const Nanos started = monotonic_now();
   LoadWindow window{.start = started, .warmup = plan.load.warmup, .duration = plan.load.duration};

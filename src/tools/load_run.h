@@ -10,6 +10,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "apps/app.h"
 #include "base/endpoint.h"
 #include "base/time.h"
 #include "tools/load_section.h"
@@ -29,6 +30,7 @@ struct LoadPlan {
   LoadSection load{};
   double rate_per_second = 0;
   RackFacts facts{};
+  apps::AppOptions app_options{};  ///< as the rack's workers have them
 };
 
 /// How far a running load is, summed over its threads.

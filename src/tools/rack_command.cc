@@ -27,7 +27,8 @@ LoadPlan make_plan(const RackFile& rack, const Flags& flags) {
   return {.switch_address = rack.in_switch.listen,
           .load = load_of(rack.load, rack.servers.front().app, flags.load),
           .rate_per_second = 0,
-          .facts = facts_of(rack)};
+          .facts = facts_of(rack),
+          .app_options = rack.servers.front().app_options};
 }
 
 int run_load(RackRun& run, Supervisor& supervisor, LoadPlan& plan, const Flags& flags) {

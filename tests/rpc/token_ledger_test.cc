@@ -291,6 +291,15 @@ TEST_F(TokenLedgerTest, new_boot__a_late_dispatch_of_the_old_boot_is_refused) {
   EXPECT_EQ(accept(1, 1), Spend::kRefused) << "unknown";
 }
 
+TEST_F(TokenLedgerTest, new_boot__a_repeat_of_an_answered_dispatch_stays_silent) {
+  establish();
+  EXPECT_EQ(accept(1, 1), Spend::kAccepted);
+  finish();
+  sink.clear();
+  answer(ask()[0], {.boot = 101});
+  EXPECT_EQ(accept(1, 1), Spend::kRepeated) << "its task ran here";
+}
+
 TEST_F(TokenLedgerTest, new_boot__answers_of_the_old_boot_are_ignored) {
   establish();
   const auto questions = ask();

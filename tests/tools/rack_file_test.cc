@@ -204,7 +204,11 @@ constexpr Refused kRefused[] = {
     {"[[server]]\n[switch\n", "rack.toml:2: not TOML: "},
     // [switch]
     {"[switch]\nlisten = '127.0.0.1'\n[[server]]\n",
-     "rack.toml:2: key 'listen' = \"127.0.0.1\": an address such as \"10.0.0.1:9000\" or \"[::1]:9000\""},
+     "rack.toml:2: key 'listen' = \"127.0.0.1\": an address that clients and workers reach, such as "
+     "\"10.0.0.1:9000\" or \"[::1]:9000\""},
+    {"[switch]\nlisten = '0.0.0.0:9000'\n[[server]]\n",
+     "rack.toml:2: key 'listen' = \"0.0.0.0:9000\": an address that clients and workers reach"},
+    {"[[server]]\naddress = '::'\n", "rack.toml:2: key 'address' = \"::\": a numeric IPv4 or IPv6 address"},
     {"[switch]\nlisten = '127.0.0.1:0'\n[[server]]\n",
      "rack.toml:2: key 'listen' = \"127.0.0.1:0\": an address"},
     {"[switch]\nlisten = 'localhost:9000'\n[[server]]\n",
