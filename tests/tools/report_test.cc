@@ -77,10 +77,11 @@ TEST(Report, to_json__schema) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_EQ(keys, (std::vector<std::string>{
-                      "schema",        "scheduler",        "workers",        "depth",       "seed",
-                      "duration_s",    "offered_rps",      "achieved_rps",   "latency_us",  "slowdown",
-                      "parts_us",      "classes",          "outcomes",       "switch",      "events",
-                      "wall_s",        "warmup_s",         "requested_rps",  "connections", "send_lag_us",
+                      "schema",        "scheduler",        "workers",         "depth",
+                      "seed",          "duration_s",       "offered_rps",     "achieved_rps",
+                      "latency_us",    "slowdown",         "parts_us",        "classes",
+                      "outcomes",      "switch",           "events",          "wall_s",
+                      "warmup_s",      "requested_rps",    "connections",     "send_lag_us",
                       "kept_schedule", "schedule_warning", "warmup_outcomes", "application_errors"}));
   EXPECT_EQ(json["schema"], "rain.report/1");
   EXPECT_EQ(json["offered_rps"], 1000.5);
