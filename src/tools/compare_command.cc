@@ -89,11 +89,10 @@ int run(const Flags& flags) {
   const RackFile rack = RackFile::read(flags.file);
   const std::vector<std::string> schedulers = split_names(flags.schedulers);
   for (const std::string& scheduler : schedulers) RackFile(rack).set_scheduler(scheduler);
-  LoadPlan plan{.switch_address = rack.in_switch.listen,
-                .load = load_of(rack.load, rack.servers.front().app, flags.load),
-                .rate_per_second = 0,
-                .facts = {},
-                .app_options = rack.servers.front().app_options};
+  LoadPlan plan;
+  plan.switch_address = rack.in_switch.listen;
+  plan.load = load_of(rack.load, rack.servers.front().app, flags.load);
+  plan.app_options = rack.servers.front().app_options;
   const std::filesystem::path folder = flags.out.empty() ? std::filesystem::path() : make_folder(flags.out);
   Comparison comparison;
   int status = kExitOk;
