@@ -62,6 +62,15 @@ class CountingProgram {
   std::vector<Record>& records_;
 };
 
+/// Id of the program's register with that name.
+template <typename Program>
+consteval std::uint8_t register_named(std::string_view name) {
+  for (const dataplane::RegisterSpec& spec : Program::kRegisters) {
+    if (spec.name == name) return spec.id;
+  }
+  throw "no such register";
+}
+
 /// A switch's life; a restart is a new one.
 template <typename Program>
 struct SwitchLife {
@@ -372,14 +381,8 @@ class SimulatedRack {
   Generation ledger_cell(std::uint8_t id, unsigned worker, unsigned level) {
     return *switch_->memory.template cell<Generation>(id, worker * kMaxQuota + level);
   }
-  static consteval std::uint8_t register_named(std::string_view name) {
-    for (const dataplane::RegisterSpec& spec : Program::kRegisters) {
-      if (spec.name == name) return spec.id;
-    }
-    throw "no such register";
-  }
-  static constexpr std::uint8_t kSeenRegister = register_named("token_seen");
-  static constexpr std::uint8_t kConsumedRegister = register_named("token_consumed");
+  static constexpr std::uint8_t kSeenRegister = register_named<Program>("token_seen");
+  static constexpr std::uint8_t kConsumedRegister = register_named<Program>("token_consumed");
 
   /// No worker idles with a filed token while a task waits; for levelled tokens within the spill rule, by which spare
   /// tokens wait beside at most `spill` tasks.
