@@ -73,15 +73,11 @@ std::optional<Report> run_one(RackFile rack, const std::string& scheduler, LoadP
   }
   std::optional<Report> report;
   if (started) report = run.load(plan, fmt::format("[{}] ", scheduler));
-  try {
-    const auto recirculations = run.stop();
-    if (report) report->in_switch.recirculations = recirculations;
-  } catch (const std::runtime_error& error) {
-    // What was measured stands; a rack without a measurement has failed.
-    if (!report) throw;
-    std::fputs(fmt::format("rain compare: scheduler {}: {}\n", scheduler, error.what()).c_str(), stderr);
-  }
-  if (supervisor.interrupted()) return std::nullopt;
+  const RackRun::Stopped stopped = run.stop();
+  if (supervisor.interrupted() || !report) return std::nullopt;
+  // What was measured stands; tasks that an overloaded switch still held are such a problem.
+  if (!stopped.problem.empty()) std::fputs(("rain compare: " + stopped.problem + "\n").c_str(), stderr);
+  report->in_switch.recirculations = stopped.recirculations;
   return report;
 }
 

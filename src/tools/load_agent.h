@@ -31,6 +31,10 @@ struct LoadWindow {
 
 /// Requests sent by one step at most, so that replies are not kept waiting by a backlog.
 inline constexpr unsigned kSendsPerStep = 64;
+/// A generator that is later than this after the end of its schedule gives up on the rest: it could go on for hours.
+inline constexpr Nanos kOverloadGrace = seconds(1);
+/// Requests given up by one step at most.
+inline constexpr unsigned kGivenUpPerStep = 4096;
 
 template <transport::Transport T>
 class LoadAgent {
@@ -58,7 +62,7 @@ class LoadAgent {
 
   /// One step: sends what is due, takes what has come. Returns the work done.
   std::size_t poll(Nanos now) {
-    std::size_t work = 0;
+    std::size_t work = now > window_.end() + kOverloadGrace ? give_up() : 0;
     while (work < kSendsPerStep && next_send() <= now && next_send() < window_.end()) {
       send(now);
       next_ = load_.next();
@@ -95,11 +99,25 @@ class LoadAgent {
   Nanos next_send() const { return window_.start + next_.at; }
   bool sending() const { return next_send() < window_.end(); }
 
+  bool next_is_measured() const { return next_send() >= window_.measured_from(); }
+  OutcomeCounts& counts_of(bool measured) { return measured ? results_.measured : results_.warmup; }
+
+  std::size_t give_up() {
+    std::size_t given_up = 0;
+    for (; sending() && given_up < kGivenUpPerStep; ++given_up) {
+      OutcomeCounts& counts = counts_of(next_is_measured());
+      ++counts.sent;
+      ++counts.given_up;
+      next_ = load_.next();
+    }
+    return given_up;
+  }
+
   void send(Nanos now) {
     const Nanos intended = next_send();
     const Nanos lag = now - intended;
-    const bool measured = intended >= window_.measured_from();
-    OutcomeCounts& counts = measured ? results_.measured : results_.warmup;
+    const bool measured = next_is_measured();
+    OutcomeCounts& counts = counts_of(measured);
     ++counts.sent;
     if (measured) results_.send_lag.record(lag);
     if (free_.empty()) {
@@ -122,7 +140,7 @@ class LoadAgent {
   void take(const rpc::Outcome& outcome) {
     const Pending& pending = pending_[outcome.cookie];
     free_.push_back(static_cast<std::uint32_t>(outcome.cookie));
-    OutcomeCounts& counts = pending.measured ? results_.measured : results_.warmup;
+    OutcomeCounts& counts = counts_of(pending.measured);
     if (outcome.ending == rpc::Ending::kTimedOut) {
       ++counts.timed_out;
       return;

@@ -16,6 +16,7 @@ void OutcomeCounts::merge(const OutcomeCounts& other) {
   completed += other.completed;
   timed_out += other.timed_out;
   backpressure += other.backpressure;
+  given_up += other.given_up;
   for (std::size_t i = 0; i < dropped.size(); ++i) dropped[i] += other.dropped[i];
 }
 
@@ -25,6 +26,7 @@ Outcomes OutcomeCounts::to_outcomes() const {
     if (dropped[i] != 0) outcomes.dropped[drop_reason_name(static_cast<DropReason>(i))] = dropped[i];
   }
   if (backpressure != 0) outcomes.dropped["client_backpressure"] = backpressure;
+  if (given_up != 0) outcomes.dropped["generator_overload"] = given_up;
   return outcomes;
 }
 
@@ -99,7 +101,7 @@ Report make_report(const LoadResults& results, Nanos measured) {
   report.service_us = summarise(service, kUsPerNs);
   report.wire_us = summarise(results.wire, kUsPerNs);
   report.send_lag_us = summarise(results.send_lag, kUsPerNs);
-  report.kept_schedule = keeps_schedule(results.send_lag, latency);
+  report.kept_schedule = results.measured.given_up == 0 && keeps_schedule(results.send_lag, latency);
   if (latency.count() > 0) {
     report.in_switch.queued_ratio =
         static_cast<double>(results.queued) / static_cast<double>(latency.count());

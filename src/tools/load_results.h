@@ -21,6 +21,7 @@ struct OutcomeCounts {
   std::uint64_t completed = 0;
   std::uint64_t timed_out = 0;
   std::uint64_t backpressure = 0;  ///< never left: the client's limit of open requests was reached
+  std::uint64_t given_up = 0;      ///< never left: the generator was far behind its schedule
   std::array<std::uint64_t, kDropReasonCount> dropped{};
 
   void merge(const OutcomeCounts& other);

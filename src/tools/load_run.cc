@@ -52,7 +52,7 @@ struct Connection {
     for (const OutcomeCounts* counts : {&results.measured, &results.warmup}) {
       sum_sent += counts->sent;
       sum_completed += counts->completed;
-      sum_failed += counts->timed_out + counts->backpressure;
+      sum_failed += counts->timed_out + counts->backpressure + counts->given_up;
       for (const std::uint64_t dropped : counts->dropped) sum_failed += dropped;
     }
     sent.store(sum_sent, std::memory_order_relaxed);
@@ -61,24 +61,23 @@ struct Connection {
   }
 };
 
-/// How often a connection that is never idle tells how far it is.
-constexpr unsigned kStepsPerShow = 256;
-
 void run_connection(Connection& connection, bool busy_poll, const std::atomic<bool>& stop) {
   // The default slack would let the kernel wake us 50 us late, every time.
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   Agent& agent = *connection.agent;
   bool stopped = false;
-  unsigned busy_steps = 0;
+  Nanos next_show{};
   while (!agent.finished()) {
     const Nanos now = monotonic_now();
     if (!stopped && stop.load(std::memory_order_relaxed)) {
       agent.stop(now);
       stopped = true;
     }
-    const bool idle = agent.poll(now) == 0;
-    if (idle || ++busy_steps % kStepsPerShow == 0) connection.show();
-    if (!idle || busy_poll) continue;
+    if (now >= next_show) {
+      connection.show();
+      next_show = now + kLongestSleep;
+    }
+    if (agent.poll(now) != 0 || busy_poll) continue;
     const Nanos after = monotonic_now();
     if (agent.next_due() > after) agent.transport().wait(std::min(agent.next_due() - after, kLongestSleep));
   }

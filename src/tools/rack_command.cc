@@ -31,22 +31,25 @@ LoadPlan make_plan(const RackFile& rack, const Flags& flags) {
           .app_options = rack.servers.front().app_options};
 }
 
+/// Says what went wrong while the rack was stopped. True when something did.
+bool complain(const RackRun::Stopped& stopped) {
+  if (stopped.problem.empty()) return false;
+  std::fputs(("rain rack: " + stopped.problem + "\n").c_str(), stderr);
+  return true;
+}
+
 int run_load(RackRun& run, Supervisor& supervisor, LoadPlan& plan, const Flags& flags) {
   plan.rate_per_second = run.rate_of(plan, std::thread::hardware_concurrency());
   Report report = run.load(plan, "[load] ");
-  // What was measured is told even when the rack then does not stop as it should.
-  std::string problem;
-  try {
-    report.in_switch.recirculations = run.stop();
-  } catch (const std::runtime_error& error) {
-    problem = error.what();
-  }
-  if (!flags.out.empty()) write_report(report, flags.out);
+  const RackRun::Stopped stopped = run.stop();
+  report.in_switch.recirculations = stopped.recirculations;
   fmt::print("{}", flags.json ? to_json(report, false).dump(2) + "\n" : to_table(report));
-  if (!problem.empty()) throw std::runtime_error(problem);
-  if (!supervisor.interrupted()) return exit_status_of(report);
-  std::fputs("rain rack: interrupted; the report covers what was measured until then\n", stderr);
-  return kExitFailed;
+  if (!flags.out.empty()) write_report(report, flags.out);
+  if (supervisor.interrupted()) {
+    std::fputs("rain rack: interrupted; the report covers what was measured until then\n", stderr);
+    return kExitFailed;
+  }
+  return complain(stopped) ? kExitFailed : exit_status_of(report);
 }
 
 int run(const Flags& flags) {
@@ -61,7 +64,7 @@ int run(const Flags& flags) {
   Supervisor supervisor(stderr);
   RackRun run(supervisor, rack);
   if (!run.start(plan)) {
-    run.stop();
+    complain(run.stop());
     std::fputs("rain rack: interrupted before the rack was ready\n", stderr);
     return kExitFailed;
   }
@@ -71,7 +74,7 @@ int run(const Flags& flags) {
              stderr);
   if (with_load) return run_load(run, supervisor, plan, flags);
   run.serve();
-  run.stop();
+  if (complain(run.stop())) return kExitFailed;
   std::fputs("rack stopped\n", stderr);
   return kExitOk;
 }

@@ -157,6 +157,13 @@ std::vector<std::string_view> scheduler_names() {
   return names;
 }
 
+void check_scheduler(std::string_view name) {
+  const std::vector<std::string_view> names = scheduler_names();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  throw InputError(
+      fmt::format("--scheduler = {}: one of {}{}", name, comma_list(names), did_you_mean(name, names)));
+}
+
 Endpoint ServerSection::endpoint(unsigned worker) const {
   return *parse_endpoint(address_and_port(address, emulate ? port : port + worker));
 }
@@ -217,11 +224,7 @@ void RackFile::list_workers() {
 }
 
 void RackFile::set_scheduler(std::string_view name) {
-  const std::vector<std::string_view> names = scheduler_names();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    throw InputError(
-        fmt::format("--scheduler = {}: one of {}{}", name, comma_list(names), did_you_mean(name, names)));
-  }
+  check_scheduler(name);
   in_switch.program = name;
 }
 

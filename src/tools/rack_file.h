@@ -22,6 +22,8 @@ namespace rain::tools {
 
 /// The schedulers that run on sockets.
 std::vector<std::string_view> scheduler_names();
+/// Throws InputError when `name`, given as a flag, is none of them.
+void check_scheduler(std::string_view name);
 
 /// [[server]]: one process, one worker thread per worker, or one thread for all when they are emulated.
 struct ServerSection {

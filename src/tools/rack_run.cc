@@ -2,6 +2,7 @@
 #include "tools/rack_run.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <exception>
@@ -27,10 +28,8 @@ constexpr Nanos kStep = milliseconds(50);
 void RackRun::check_children() const {
   const Supervisor::Child* ended = supervisor_.first_ended();
   if (ended == nullptr) return;
-  const std::string problem = fmt::format("{} {}{}{}", ended->name, ended->ending(),
-                                          ended->last_line.empty() ? "" : ": ", ended->last_line);
-  if (ended->exit_status() == kExitBadInput) throw InputError(problem);
-  throw std::runtime_error(problem);
+  if (ended->exit_status() == kExitBadInput) throw InputError(ended->obituary());
+  throw std::runtime_error(ended->obituary());
 }
 
 void RackRun::wait_until_ready(std::size_t first) {
@@ -117,21 +116,25 @@ void RackRun::serve() {
   }
 }
 
-std::optional<std::uint64_t> RackRun::stop() {
-  std::string problem;
+RackRun::Stopped RackRun::stop() {
+  Stopped stopped;
   for (std::size_t i = 0; i < supervisor_.size(); ++i) {
     const Nanos patience = i == 0 ? rack_.in_switch.drain_limit + seconds(2) : kStopPatience;
     const bool by_itself = supervisor_.stop(i, patience);
     const Supervisor::Child& child = supervisor_.child(i);
-    if (!problem.empty() || child.succeeded()) continue;
-    problem = by_itself ? fmt::format("{} {}: {}", child.name, child.ending(), child.last_line)
-                        : fmt::format("{} did not stop within {} s and was killed", child.name,
-                                      patience.value / 1'000'000'000);
+    // One that was told to end before it was up had no time to learn how.
+    if (child.succeeded() || (by_itself && !child.ready && child.killed_by(SIGTERM))) continue;
+    if (!stopped.problem.empty()) continue;
+    stopped.problem = by_itself ? child.obituary()
+                                : fmt::format("{} did not stop within {} s and was killed", child.name,
+                                              patience.value / 1'000'000'000);
   }
-  if (!problem.empty()) throw std::runtime_error(problem);
-  const auto counters = nlohmann::json::parse(supervisor_.child(0).captured, nullptr, false);
-  if (!counters.is_object()) return std::nullopt;
-  return counters.at("counters").at("recirculations").get<std::uint64_t>();
+  const std::string report = supervisor_.size() > 0 ? supervisor_.child(0).captured : "";
+  const auto counters = nlohmann::json::parse(report, nullptr, false);
+  if (counters.is_object()) {
+    stopped.recirculations = counters.at("counters").at("recirculations").get<std::uint64_t>();
+  }
+  return stopped;
 }
 
 }  // namespace rain::tools

@@ -33,9 +33,12 @@ class RackRun {
   /// Runs until interrupted. Throws when a child ends.
   void serve();
 
-  /// Stops the switch, which drains to the servers, then those. Returns the switch's recirculations when it printed
-  /// its counters. Throws when a child had to be killed or failed.
-  std::optional<std::uint64_t> stop();
+  struct Stopped {
+    std::optional<std::uint64_t> recirculations;  ///< from the counters that the switch printed
+    std::string problem;  ///< a child had to be killed, or failed; "" when all is well
+  };
+  /// Stops the switch, which drains to the servers, then those.
+  Stopped stop();
 
   /// Service times that rate_of() measured.
   const std::optional<Calibration>& calibration() const { return calibration_; }

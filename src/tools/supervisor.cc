@@ -66,6 +66,15 @@ std::string Supervisor::Child::ending() const {
   return fmt::format("exited with status {}", WEXITSTATUS(*wait_status));
 }
 
+std::string Supervisor::Child::obituary() const {
+  const bool by_itself = wait_status && WIFEXITED(*wait_status);
+  return name + ' ' + ending() + (by_itself && !last_line.empty() ? ": " + last_line : "");
+}
+
+bool Supervisor::Child::killed_by(int signal) const {
+  return wait_status && WIFSIGNALED(*wait_status) && WTERMSIG(*wait_status) == signal;
+}
+
 int Supervisor::Child::exit_status() const {
   return wait_status && WIFEXITED(*wait_status) ? WEXITSTATUS(*wait_status) : 1;
 }
@@ -173,8 +182,11 @@ void Supervisor::read_stream(Process& process, Stream& stream) {
 
 void Supervisor::take_line(Process& process, const Stream& stream, std::string_view line) {
   if (line.empty()) return;
-  if (line.starts_with(kReadyPrefix)) process.state.ready = true;
-  if (&stream == &process.err) process.state.last_line = line;
+  if (line.starts_with(kReadyPrefix)) {
+    process.state.ready = true;
+  } else if (&stream == &process.err) {
+    process.state.last_line = line;
+  }
   std::fprintf(out_, "[%s] %.*s\n", process.state.name.c_str(), static_cast<int>(line.size()), line.data());
   std::fflush(out_);
 }

@@ -28,13 +28,16 @@ class Supervisor {
     bool ready = false;              ///< printed its ready line
     std::optional<int> wait_status;  ///< as of waitpid(); unset while it runs
     std::string captured;            ///< standard output, when captured
-    std::string last_line;           ///< the last line of its standard error: why it ended, most likely
+    std::string last_line;           ///< of its standard error, but for the ready line: why it ended
 
     bool running() const { return !wait_status.has_value(); }
     bool succeeded() const { return wait_status == 0; }
     /// "exited with status 2", "was killed by signal 9".
     std::string ending() const;
-    int exit_status() const;  ///< 0..255; 1 when a signal ended it
+    /// ending(), and its last line where that may explain it.
+    std::string obituary() const;
+    int exit_status() const;           ///< 0..255; 1 when a signal ended it
+    bool killed_by(int signal) const;  ///< a signal ended it, this one
   };
 
   /// Prefixed lines go to `out`. Blocks SIGINT, SIGTERM and SIGCHLD for this process until destruction.

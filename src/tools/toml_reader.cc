@@ -62,11 +62,14 @@ toml::table flags_as_table(const std::vector<std::pair<std::string, std::string>
 toml::table parse_toml_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) throw InputError(fmt::format("{}: no such file", path));
-  std::ifstream stream(path);
-  if (std::filesystem::is_directory(path, error) || !stream) {
+  std::string text;
+  try {
+    std::ifstream stream(path);
+    if (std::filesystem::is_directory(path) || !stream) throw std::ios_base::failure("not opened");
+    text.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  } catch (const std::exception&) {
     throw InputError(fmt::format("{}: cannot be read as a file", path));
   }
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   try {
     return toml::parse(text, path);
   } catch (const toml::parse_error& problem) {

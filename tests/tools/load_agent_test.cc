@@ -183,6 +183,22 @@ TEST(LoadAgent, poll__beyond_the_open_limit_requests_count_as_backpressure) {
   EXPECT_EQ(outcomes.without_outcome(), 0u);
 }
 
+TEST(LoadAgent, poll__a_generator_far_too_slow_gives_up_and_says_so) {
+  World world(answer_after_20us, 1'000'000);
+  int steps = 0;
+  for (; !world.agent.finished(); world.now += milliseconds(1), ++steps) {
+    world.rack.poll(world.now);
+    world.agent.poll(world.now);
+    ASSERT_LT(world.now, seconds(2)) << "still at it";
+  }
+  const LoadResults& results = world.agent.results();
+  const Outcomes outcomes = results.measured.to_outcomes();
+  EXPECT_EQ(outcomes.sent, 400'000u);
+  EXPECT_GT(outcomes.dropped.at("generator_overload"), 200'000u);
+  EXPECT_EQ(outcomes.without_outcome(), 0u);
+  EXPECT_FALSE(make_report(results, milliseconds(400)).kept_schedule);
+}
+
 TEST(LoadAgent, stop__ends_the_window_early) {
   World world(answer_after_20us);
   while (world.now < milliseconds(201)) {

@@ -144,6 +144,8 @@ TEST(LoadCommand, run__bad_input) {
   expect_refused({"load", "--switch", "localhost"},
                  "rain load: --switch = localhost: an address such as 10.0.0.1:9000 or [::1]:9000");
   expect_refused({"load", "--config", "/nowhere.toml"}, "rain load: /nowhere.toml: no such file");
+  refused({"--scheduler", "haproxy"},
+          "--scheduler = haproxy: one of rain, rain-paper, racksched, pallas, random, round-robin, jsq");
   refused({"--app", "redis"}, "--app = \"redis\": one of echo, synthetic, rocksdb");
   refused({"--rate", "0"},
           "--rate = 0: requests a second from 0.1 to 10M such as 5000 or \"20k\", or a share of the workers' "

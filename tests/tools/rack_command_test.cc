@@ -121,6 +121,31 @@ TEST(RackCommand, run__a_child_that_dies_ends_the_rack_and_is_named) {
   EXPECT_TRUE(all_free(rack.port, kPorts));
 }
 
+TEST(RackCommand, run__interrupted_before_it_is_ready) {
+  const RackOnPorts rack(two_servers(), kPorts);
+  Running running({"rack", rack.file.path()});
+  ASSERT_TRUE(running.wait_for("[switch] ready"));
+  running.send_signal(SIGTERM);
+  const Finished finished = running.finish();
+  EXPECT_THAT(finished.err, ::testing::Not(HasSubstr("killed by signal")));
+  EXPECT_TRUE(all_free(rack.port, kPorts));
+}
+
+TEST(RackCommand, run__an_overloaded_rack_still_reports) {
+  const RackOnPorts rack(
+      "drain_limit = '200ms'\n[[server]]\nport = %s\napp = 'synthetic'\nemulate = true\nquota = 1\n"
+      "[load]\nservice = '500ms'\nrate = 200\nduration = '300ms'\nwarmup = '0'\ntimeout = '100ms'\n",
+      kPorts);
+  const Finished finished = run_rain({"rack", rack.file.path(), "--json"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("rain rack: switch exited with status 1: rain switch: "));
+  EXPECT_THAT(finished.err, HasSubstr("tasks were still queued after"));
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_GT(json["outcomes"]["timed_out"], 20);
+  EXPECT_EQ(json["outcomes"]["without_outcome"], 0);
+  EXPECT_TRUE(all_free(rack.port, kPorts));
+}
+
 TEST(RackCommand, run__killed_outright_takes_its_children_along) {
   const RackOnPorts rack(two_servers(), kPorts);
   Running running({"rack", rack.file.path()});
