@@ -316,6 +316,12 @@ void RackFile::check_load() const {
 
 unsigned RackFile::worker_count() const { return static_cast<unsigned>(in_switch.workers.size()); }
 
+unsigned RackFile::workers_at_once(unsigned cores) const {
+  unsigned emulated = 0;
+  for (const ServerSection& server : servers) emulated += server.emulate ? server.workers : 0u;
+  return emulated + std::min(cores, worker_count() - emulated);
+}
+
 unsigned RackFile::effective_quota(const ServerSection& server) const {
   return in_switch.program_info().uses_tokens ? server.quota : 0;
 }

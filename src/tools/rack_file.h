@@ -61,6 +61,8 @@ struct RackFile {
   void set_scheduler(std::string_view name);
 
   unsigned worker_count() const;
+  /// Workers that can run at the same time when all servers share `cores` processors; emulated ones need none.
+  unsigned workers_at_once(unsigned cores) const;
   /// The quota that the workers of `server` run with under this rack's scheduler; 0: unbounded.
   unsigned effective_quota(const ServerSection& server) const;
   /// Throws InputError when there is none of that name.

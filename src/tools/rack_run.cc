@@ -85,17 +85,17 @@ void RackRun::run_watched(const std::function<void(const std::atomic<bool>& stop
 }
 
 double RackRun::rate_of(const LoadPlan& plan, unsigned cores) {
+  const unsigned workers = rack_.workers_at_once(cores);
   const auto named = plan.load.mean_service_ns();
   if (plan.load.rate.capacity_share == 0 || named) {
-    return resolve_rate(plan.load.rate, rack_.worker_count(), named.value_or(0) * 1e-3);
+    return resolve_rate(plan.load.rate, workers, named.value_or(0) * 1e-3);
   }
   run_watched([&](const std::atomic<bool>& stop) {
     auto measured = calibrate(plan, kCalibrationTime, stop);
     if (!measured) throw std::runtime_error(measured.error());
     calibration_ = std::move(*measured);
   });
-  const unsigned at_once = std::min(cores, rack_.worker_count());
-  return resolve_rate(plan.load.rate, at_once, calibration_->mean_service_us);
+  return resolve_rate(plan.load.rate, workers, calibration_->mean_service_us);
 }
 
 Report RackRun::load(const LoadPlan& plan, const std::string& progress_prefix) {

@@ -169,6 +169,13 @@ TEST(RackFile, read__spill_defaults_to_a_quarter_of_the_workers) {
   EXPECT_EQ(spill("[[server]]\nworkers = 3\n"), 0u);
 }
 
+TEST(RackFile, workers_at_once__no_more_than_cores_unless_emulated) {
+  const RackFile rack =
+      read("[[server]]\nworkers = 4\n[[server]]\nworkers = 32\napp = 'synthetic'\nemulate = true\n");
+  EXPECT_EQ(rack.workers_at_once(2), 34u);
+  EXPECT_EQ(rack.workers_at_once(64), 36u);
+}
+
 TEST(RackFile, effective_quota__unbounded_without_tokens) {
   const RackFile with = read("[[server]]\nquota = 2\n");
   EXPECT_EQ(with.effective_quota(with.servers[0]), 2u);
