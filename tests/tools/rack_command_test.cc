@@ -133,8 +133,9 @@ TEST(RackCommand, run__interrupted_before_it_is_ready) {
 
 TEST(RackCommand, run__an_overloaded_rack_still_reports) {
   const RackOnPorts rack(
-      "drain_limit = '200ms'\n[[server]]\nport = %s\napp = 'synthetic'\nemulate = true\nquota = 1\n"
-      "[load]\nservice = '500ms'\nrate = 200\nduration = '300ms'\nwarmup = '0'\ntimeout = '100ms'\n",
+      "drain_limit = '0s'\n[[server]]\nport = %s\napp = 'synthetic'\nemulate = true\nquota = "
+      "1\nsynthetic_limit = '2s'\n"
+      "[load]\nservice = '2s'\nrate = 200\nduration = '300ms'\nwarmup = '0'\ntimeout = '100ms'\n",
       kPorts);
   const Finished finished = run_rain({"rack", rack.file.path(), "--json"});
   EXPECT_EQ(finished.status, 1);
