@@ -33,8 +33,8 @@ Parsed<double> parse_value(std::string_view text, Quantity quantity, bool is_mea
   if (!time) return tl::unexpected(time.error());
   const Nanos low{is_mean ? 1 : 0};
   if (*time < low || *time > Distribution::kMaxTime) {
-    return tl::unexpected(fmt::format("time \"{}\" is out of range (allowed: {}ns to {})", text, low.value,
-                                      format_duration(Distribution::kMaxTime)));
+    return tl::unexpected(fmt::format("time {} is out of range (allowed: {}ns to {})", in_quotes(text),
+                                      low.value, format_duration(Distribution::kMaxTime)));
   }
   return static_cast<double>(time->value);
 }
@@ -61,14 +61,14 @@ const std::array<Distribution::Form, 6> Distribution::kForms = {{
 
 Parsed<Distribution> Distribution::parse(std::string_view text, Quantity quantity) {
   const auto fail = [&](std::string_view why) {
-    return tl::unexpected(fmt::format("distribution \"{}\": {}", text, why));
+    return tl::unexpected(fmt::format("distribution {}: {}", in_quotes(text), why));
   };
   const std::vector<std::string_view> fields = split(text, ':');
   const auto form =
       std::find_if(kForms.begin(), kForms.end(), [&](const Form& f) { return f.name == fields[0]; });
   if (form == kForms.end()) {
-    return fail(fmt::format("unknown kind \"{}\" (allowed: const, exp, bimodal, trimodal, lognormal, pareto)",
-                            fields[0]));
+    return fail(fmt::format("unknown kind {} (allowed: const, exp, bimodal, trimodal, lognormal, pareto)",
+                            in_quotes(fields[0])));
   }
   if (fields.size() - 1 != form->parameters.size()) {
     return fail(fmt::format("has {} parameter{} (allowed: {}, as {})", fields.size() - 1,
@@ -98,7 +98,7 @@ Parsed<Distribution> Distribution::parse(std::string_view text, Quantity quantit
   }
   if (form->kind == Kind::kTrimodal && made.parameters_[0] + made.parameters_[1] > 1 + 1e-9) {
     return fail(fmt::format("probabilities {} and {} add up to more than 1 (allowed: P1 + P2 from 0 to 1)",
-                            fields[1], fields[3]));
+                            in_quotes(fields[1]), in_quotes(fields[3])));
   }
   return made;
 }

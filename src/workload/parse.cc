@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -24,6 +25,14 @@ std::optional<Scaled> leading_number(std::string_view text) {
 
 }  // namespace
 
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t kMaxShown = 48;
+  std::string shown(text.substr(0, kMaxShown));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return '"' + shown + (text.size() > kMaxShown ? "..." : "") + '"';
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
   for (;;) {
@@ -38,11 +47,11 @@ Parsed<double> parse_number(std::string_view text, std::string_view what, double
   const auto number = leading_number(text);
   if (!number || !number->suffix.empty()) {
     return tl::unexpected(
-        fmt::format("{} \"{}\" is not a number (allowed: {} to {})", what, text, low, high));
+        fmt::format("{} {} is not a number (allowed: {} to {})", what, in_quotes(text), low, high));
   }
   if (number->number < low || number->number > high) {
     return tl::unexpected(
-        fmt::format("{} \"{}\" is out of range (allowed: {} to {})", what, text, low, high));
+        fmt::format("{} {} is out of range (allowed: {} to {})", what, in_quotes(text), low, high));
   }
   return number->number;
 }
@@ -55,13 +64,13 @@ Parsed<double> parse_rate(std::string_view text) {
   if (number && number->suffix == "M") factor = 1e6;
   if (factor == 0) {
     return tl::unexpected(fmt::format(
-        "rate \"{}\" is not a number of requests a second (allowed: such as 1500, 450k, 2.2M)", text));
+        "rate {} is not a number of requests a second (allowed: such as 1500, 450k, 2.2M)", in_quotes(text)));
   }
   const double rate = number->number * factor;
   if (rate != 0 && !(rate >= kMinRate && rate <= kMaxRate)) {
     return tl::unexpected(
-        fmt::format("rate \"{}\" is out of range (allowed: 0, or {} to {:.0f} requests a second)", text,
-                    kMinRate, kMaxRate));
+        fmt::format("rate {} is out of range (allowed: 0, or {} to {:.0f} requests a second)",
+                    in_quotes(text), kMinRate, kMaxRate));
   }
   return rate;
 }

@@ -17,6 +17,9 @@ using Parsed = tl::expected<T, std::string>;
 inline constexpr double kMinRate = 0.001;  ///< requests a second
 inline constexpr double kMaxRate = 1e9;    ///< one a nanosecond, the finest time there is
 
+/// The text in quotation marks for an error: one printable line, cut when it is long.
+std::string in_quotes(std::string_view text);
+
 /// "text" between `separator`s, empty pieces kept; at least one piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -34,14 +34,14 @@ Parsed<void> check_classes(const std::vector<ClassSpec>& classes) {
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const ClassSpec& one = classes[i];
     if (!(one.share >= 0 && one.share <= 1)) {
-      return tl::unexpected(
-          fmt::format("share {} of class \"{}\" is out of range (allowed: 0 to 1)", one.share, one.name));
+      return tl::unexpected(fmt::format("share {} of class {} is out of range (allowed: 0 to 1)", one.share,
+                                        in_quotes(one.name)));
     }
     sum += one.share;
     for (std::size_t j = 0; j < i; ++j) {
       if (classes[j].name == one.name) {
         return tl::unexpected(
-            fmt::format("class \"{}\" is given twice (allowed: different names)", one.name));
+            fmt::format("class {} is given twice (allowed: different names)", in_quotes(one.name)));
       }
     }
   }
@@ -105,7 +105,7 @@ bool is_class_name(std::string_view name) {
 // NAME[@TYPE]:SHARE:DISTRIBUTION
 Parsed<ClassSpec> parse_class(std::string_view text, Quantity quantity) {
   const auto fail = [&](std::string_view why) {
-    return tl::unexpected(fmt::format("class \"{}\": {}", text, why));
+    return tl::unexpected(fmt::format("class {}: {}", in_quotes(text), why));
   };
   const std::size_t name_end = text.find(':');
   const std::size_t share_end = name_end == std::string_view::npos ? name_end : text.find(':', name_end + 1);
@@ -119,13 +119,13 @@ Parsed<ClassSpec> parse_class(std::string_view text, Quantity quantity) {
     std::uint16_t number = 0;
     const auto [end, error] = std::from_chars(type.data(), type.data() + type.size(), number);
     if (error != std::errc{} || end != type.data() + type.size()) {
-      return fail(fmt::format("task type \"{}\" (allowed: 0 to 65535)", type));
+      return fail(fmt::format("task type {} (allowed: 0 to 65535)", in_quotes(type)));
     }
     made.type = TaskType{number};
     name = name.substr(0, at);
   }
   if (!is_class_name(name)) {
-    return fail(fmt::format("name \"{}\" (allowed: 1 to 32 letters, digits, '_', '-', '.')", name));
+    return fail(fmt::format("name {} (allowed: 1 to 32 letters, digits, '_', '-', '.')", in_quotes(name)));
   }
   made.name = std::string(name);
   const auto share = parse_number(text.substr(name_end + 1, share_end - name_end - 1), "share", 0, 1);
@@ -140,7 +140,7 @@ Parsed<ClassSpec> parse_class(std::string_view text, Quantity quantity) {
 // START=RATE[@SHARE/SHARE/..]
 Parsed<PhaseSpec> parse_phase(std::string_view text) {
   const auto fail = [&](std::string_view why) {
-    return tl::unexpected(fmt::format("phase \"{}\": {}", text, why));
+    return tl::unexpected(fmt::format("phase {}: {}", in_quotes(text), why));
   };
   const std::size_t start_end = text.find('=');
   if (start_end == std::string_view::npos) return fail("no '=' (allowed: START=RATE[@SHARE/SHARE/..])");
@@ -169,7 +169,7 @@ Parsed<Arrival> parse_arrival(std::string_view text) {
   for (const Arrival arrival : {Arrival::kPoisson, Arrival::kUniform, Arrival::kConstant}) {
     if (text == to_text(arrival)) return arrival;
   }
-  return tl::unexpected(fmt::format("arrivals \"{}\" (allowed: poisson, uniform, constant)", text));
+  return tl::unexpected(fmt::format("arrivals {} (allowed: poisson, uniform, constant)", in_quotes(text)));
 }
 
 std::string_view to_text(Arrival arrival) {
@@ -192,7 +192,7 @@ Parsed<std::vector<ClassSpec>> parse_classes(std::string_view text, Quantity qua
     classes.push_back(std::move(*made));
   }
   if (auto good = check_classes(classes); !good)
-    return tl::unexpected(fmt::format("classes \"{}\": {}", text, good.error()));
+    return tl::unexpected(fmt::format("classes {}: {}", in_quotes(text), good.error()));
   return classes;
 }
 

@@ -109,8 +109,8 @@ class VirtualClient {
                 unsigned index)
       : transport_(std::move(transport)),
         core_({.switch_address = switch_address, .max_outstanding = 1024, .timeout = milliseconds(5)}),
-        mean_gap_(static_cast<std::int64_t>(static_cast<double>(rack.mean_service.value) * rack.clients /
-                                            (rack.workers * rack.load))),
+        mean_gap_{static_cast<std::int64_t>(static_cast<double>(rack.mean_service.value) * rack.clients /
+                                            (rack.workers * rack.load))},
         prng_(rack.seed, 200 + index),
         payload_(rack.payload_bytes, std::byte{0x5A}),
         endings_(rack.requests),

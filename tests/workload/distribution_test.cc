@@ -209,7 +209,7 @@ TEST(distribution, parse__errors) {
            {"bimodal:half:10us:100us", "probability \"half\" is not a number (allowed: 0 to 1)"},
            {"bimodal:0.5:10us:100", "\"100\" has no unit" + unit},
            {"trimodal:0.6:1us:0.6:2us:3us",
-            "probabilities 0.6 and 0.6 add up to more than 1 (allowed: P1 + P2 from 0 to 1)"},
+            "probabilities \"0.6\" and \"0.6\" add up to more than 1 (allowed: P1 + P2 from 0 to 1)"},
            {"lognormal:10us:0", "sigma \"0\" is out of range (allowed: 0.001 to 5)"},
            {"lognormal:10us:9", "sigma \"9\" is out of range (allowed: 0.001 to 5)"},
            {"pareto:10us:1", "shape \"1\" is out of range (allowed: 1.001 to 100)"},

@@ -9,6 +9,14 @@ namespace {
 
 using ::testing::ElementsAre;
 
+TEST(parse, in_quotes__one_printable_line_of_bounded_length) {
+  EXPECT_EQ(in_quotes("exp:10us"), "\"exp:10us\"");
+  EXPECT_EQ(in_quotes(""), "\"\"");
+  EXPECT_EQ(in_quotes("a\nb\x1b[31m\xff"), "\"a?b?[31m?\"");
+  EXPECT_EQ(in_quotes(std::string(48, 'x')), '"' + std::string(48, 'x') + '"');
+  EXPECT_EQ(in_quotes(std::string(1000, 'x')), '"' + std::string(48, 'x') + "...\"");
+}
+
 TEST(parse, split__keeps_empty_pieces) {
   EXPECT_THAT(split("a:b::c", ':'), ElementsAre("a", "b", "", "c"));
   EXPECT_THAT(split("", ':'), ElementsAre(""));
