@@ -74,7 +74,7 @@ struct SyncAckFields {
   Epoch epoch{};          ///< the worker's current epoch
   BootId boot_id{};       ///< changes when the switch restarts: its ledger is empty again
   Generation seen{};      ///< newest generation that arrived (0: none since boot)
-  Generation consumed{};  ///< newest generation that was spent on a task (0: none since boot)
+  Generation consumed{};  ///< newest generation that was spent, or can serve no task any more (0: none)
   Level level{};
 };
 
