@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/duration_text.h"
+#include "workload/csv.h"
 #include "workload/exact_exp.h"
 
 namespace rain::workload {
@@ -59,16 +60,70 @@ const std::array<Distribution::Form, 6> Distribution::kForms = {{
     {Kind::kPareto, "pareto", "pareto:MEAN:SHAPE", "ma"},
 }};
 
+struct Distribution::Empirical {
+  struct Value {
+    double value;
+    double up_to;  // probability of this one and those before it
+  };
+  std::vector<Value> values;
+  double mean = 0;
+};
+
+Parsed<std::shared_ptr<const Distribution::Empirical>> Distribution::read_empirical(const std::string& path,
+                                                                                    Quantity quantity) {
+  constexpr std::array<std::string_view, 2> kTimeHeaders = {"service_us", "service_us,weight"};
+  constexpr std::array<std::string_view, 2> kCountHeaders = {"count", "count,weight"};
+  constexpr double kMaxWeight = 1e12;
+  const bool is_time = quantity == Quantity::kTime;
+  const double unit = is_time ? 1000 : 1;
+  const double low = is_time ? 0 : 1;
+  const double high =
+      is_time ? static_cast<double>(kMaxTime.value) / unit : static_cast<double>(kMaxSampleCount);
+  auto file = NumberFile::open(path, is_time ? kTimeHeaders : kCountHeaders);
+  if (!file) return tl::unexpected(file.error());
+  auto made = std::make_shared<Empirical>();
+  double sum = 0;
+  double weighted = 0;
+  for (;;) {
+    const auto more = file->next_row();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) break;
+    const auto value = file->number(0, low, high);
+    if (!value) return tl::unexpected(value.error());
+    const auto weight = file->columns() == 2 ? file->number(1, 0, kMaxWeight) : Parsed<double>(1);
+    if (!weight) return tl::unexpected(weight.error());
+    if (*weight == 0) continue;
+    sum += *weight;
+    weighted += *weight * *value * unit;
+    made->values.push_back({*value * unit, sum});
+  }
+  if (made->values.empty()) return tl::unexpected(fmt::format("{}: no values (allowed: at least one)", path));
+  for (Empirical::Value& one : made->values) one.up_to /= sum;
+  made->mean = weighted / sum;
+  return made;
+}
+
 Parsed<Distribution> Distribution::parse(std::string_view text, Quantity quantity) {
   const auto fail = [&](std::string_view why) {
     return tl::unexpected(fmt::format("distribution {}: {}", in_quotes(text), why));
   };
+  if (constexpr std::string_view kEmpiricalPrefix = "empirical:"; text.starts_with(kEmpiricalPrefix)) {
+    auto values = read_empirical(std::string(text.substr(kEmpiricalPrefix.size())), quantity);
+    if (!values) return fail(values.error());
+    Distribution made;
+    made.kind_ = Kind::kEmpirical;
+    made.quantity_ = quantity;
+    made.empirical_ = std::move(*values);
+    made.text_ = std::string(text);
+    return made;
+  }
   const std::vector<std::string_view> fields = split(text, ':');
   const auto form =
       std::find_if(kForms.begin(), kForms.end(), [&](const Form& f) { return f.name == fields[0]; });
   if (form == kForms.end()) {
-    return fail(fmt::format("unknown kind {} (allowed: const, exp, bimodal, trimodal, lognormal, pareto)",
-                            in_quotes(fields[0])));
+    return fail(
+        fmt::format("unknown kind {} (allowed: const, exp, bimodal, trimodal, lognormal, pareto, empirical)",
+                    in_quotes(fields[0])));
   }
   if (fields.size() - 1 != form->parameters.size()) {
     return fail(fmt::format("has {} parameter{} (allowed: {}, as {})", fields.size() - 1,
@@ -119,6 +174,8 @@ double Distribution::mean() const {
       return p * a + (1 - p) * b;
     case Kind::kTrimodal:
       return p * a + q * b + (1 - p - q) * c;
+    case Kind::kEmpirical:
+      return empirical_->mean;
     case Kind::kConst:
     case Kind::kExp:
     case Kind::kLognormal:
@@ -146,6 +203,13 @@ double Distribution::sample_real(Prng& random) const {
       return a * exact_exp(p * sample_normal(random) - p * p / 2);
     case Kind::kPareto:
       return a * (p - 1) / p * exact_exp(random.exponential() / p);
+    case Kind::kEmpirical: {
+      const std::vector<Empirical::Value>& values = empirical_->values;
+      const auto at = std::upper_bound(values.begin(), values.end(), random.unit(),
+                                       [](double u, const Empirical::Value& one) { return u < one.up_to; });
+      // Rounding may leave the last sum a little below 1.
+      return (at == values.end() ? values.back() : *at).value;
+    }
   }
   RAIN_ASSERT(false);
 }

@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/duration_text.h"
+#include "workload/presets.h"
 
 namespace rain::workload {
 namespace {
@@ -185,6 +186,15 @@ std::string_view to_text(Arrival arrival) {
 }
 
 Parsed<std::vector<ClassSpec>> parse_classes(std::string_view text, Quantity quantity) {
+  if (text.find(':') == std::string_view::npos) {
+    const Preset* preset = find_preset(text, quantity);
+    if (preset == nullptr) {
+      return tl::unexpected(
+          fmt::format("classes {} (allowed: NAME[@TYPE]:SHARE:DISTRIBUTION,.. or one of {})", in_quotes(text),
+                      preset_names(quantity)));
+    }
+    text = preset->classes;
+  }
   std::vector<ClassSpec> classes;
   for (const std::string_view one : split(text, ',')) {
     auto made = parse_class(one, quantity);
@@ -208,6 +218,30 @@ Parsed<std::vector<PhaseSpec>> parse_phases(std::string_view text) {
 
 WorkloadSpec WorkloadSpec::steady(double rate, std::vector<ClassSpec> classes, Arrival arrival) {
   return {.arrival = arrival, .classes = std::move(classes), .phases = {{.start = {}, .rate = rate}}};
+}
+
+WorkloadSpec WorkloadSpec::replay(std::shared_ptr<const Trace> trace) {
+  struct Sum {
+    double count = 0;
+    double service_ns = 0;
+  };
+  std::vector<Sum> sums(trace->types.size());
+  for (const TraceRow& row : trace->rows) {
+    sums[row.class_index].count += 1;
+    sums[row.class_index].service_ns += static_cast<double>(row.service.value);
+  }
+  const auto count = static_cast<double>(trace->rows.size());
+  std::vector<ClassSpec> classes;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const Nanos mean{static_cast<std::int64_t>(sums[i].service_ns / sums[i].count + 0.5)};
+    classes.push_back({.name = fmt::format("type-{}", trace->types[i].value),
+                       .share = sums[i].count / count,
+                       .type = trace->types[i],
+                       .demand = Distribution::constant(mean)});
+  }
+  WorkloadSpec made = steady(count * 1e9 / static_cast<double>(trace->period.value), std::move(classes));
+  made.trace = std::move(trace);
+  return made;
 }
 
 Parsed<void> WorkloadSpec::validate() const {
@@ -280,7 +314,24 @@ void Workload::advance(double gap) {
   }
 }
 
+Request Workload::next_of_trace() {
+  const TraceRow& row = spec_.trace->rows[row_];
+  Request request;
+  request.at = trace_began_ + row.at;
+  request.gap = request.at - last_;
+  request.class_index = row.class_index;
+  request.demand = row.service.value;
+  request.size_bytes = row.size_bytes;
+  last_ = request.at;
+  if (++row_ == spec_.trace->rows.size()) {
+    row_ = 0;
+    trace_began_ += spec_.trace->period;
+  }
+  return request;
+}
+
 Request Workload::next() {
+  if (spec_.trace) return next_of_trace();
   advance(draw_gap());
   Request request;
   request.at = Nanos{static_cast<std::int64_t>(now_ns_)};

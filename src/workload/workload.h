@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "base/time.h"
 #include "workload/distribution.h"
 #include "workload/parse.h"
+#include "workload/trace.h"
 
 namespace rain::workload {
 
@@ -40,7 +42,8 @@ struct ClassSpec {
 
 /// Classes as text: NAME[@TYPE]:SHARE:DISTRIBUTION, separated by commas, such as
 /// "get:0.9:const:10us,scan:0.1:exp:100us" or "get@1:1:exp:10us". Names are of letters, digits, '_', '-',
-/// '.'. Shares must add to 1. What the distributions are of (time or keys) is the application's choice.
+/// '.'. Shares must add to 1. What the distributions are of (time or keys) is the application's choice. Or the
+/// name of a preset (presets.h).
 Parsed<std::vector<ClassSpec>> parse_classes(std::string_view text, Quantity quantity = Quantity::kTime);
 
 /// From `start` on (until the next phase's start), requests arrive at `rate`. The last phase never ends.
@@ -57,10 +60,14 @@ struct WorkloadSpec {
   Arrival arrival = Arrival::kPoisson;
   std::vector<ClassSpec> classes;
   std::vector<PhaseSpec> phases;  ///< the first starts at 0
+  /// Given: its requests are replayed; `arrival` has no meaning, classes and phases describe the trace.
+  std::shared_ptr<const Trace> trace{};
 
   /// One phase, all the time.
   static WorkloadSpec steady(double rate, std::vector<ClassSpec> classes,
                              Arrival arrival = Arrival::kPoisson);
+  /// The trace, over and over. Classes are its types, named type-N.
+  static WorkloadSpec replay(std::shared_ptr<const Trace> trace);
   /// Nothing, or the first thing that is wrong with it.
   Parsed<void> validate() const;
   /// Mean demand of a request with the classes' own shares, in nanoseconds or counts.
@@ -73,6 +80,7 @@ struct Request {
   Nanos gap{};                                ///< since the request before it (the first: since the start)
   std::uint16_t class_index = 0;              ///< into WorkloadSpec::classes
   std::int64_t demand = 0;                    ///< the class's sample: nanoseconds of service, or a count
+  std::optional<std::uint16_t> size_bytes{};  ///< of its payload, where a trace says so
   Nanos service() const { return {demand}; }  ///< where demand is a time
 };
 
@@ -98,12 +106,15 @@ class Workload {
   Workload(WorkloadSpec spec, std::uint64_t seed);
   double draw_gap();
   void advance(double gap);
+  Request next_of_trace();
 
   WorkloadSpec spec_;
   std::vector<Phase> phases_;
   std::size_t phase_ = 0;
   double now_ns_ = 0;
   Nanos last_{};
+  std::size_t row_ = 0;  // of the trace
+  Nanos trace_began_{};  // this time
   Prng arrivals_;
   Prng classes_;
   Prng demands_;

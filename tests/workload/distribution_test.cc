@@ -13,6 +13,8 @@
 #include <functional>
 #include <vector>
 
+#include "workload/temporary_file.h"
+
 namespace rain::workload {
 namespace {
 
@@ -145,6 +147,42 @@ TEST(distribution, sample__pareto_follows_its_closed_form) {
   }
 }
 
+TEST(distribution, sample__empirical_draws_each_value_as_often_as_the_others) {
+  const TemporaryFile file("service_us\n1\n2.5\n1\n10\n");
+  const Distribution distribution = parsed("empirical:" + file.path());
+  EXPECT_DOUBLE_EQ(distribution.mean(), 3'625);
+  const auto samples = sorted_samples(distribution, 1);
+  expect_share(samples, 1'000, 0.5);
+  expect_share(samples, 2'500, 0.75);
+  EXPECT_EQ(samples.front(), 1'000);
+  EXPECT_EQ(samples.back(), 10'000);
+}
+
+TEST(distribution, sample__empirical_draws_by_weight) {
+  const TemporaryFile file("count,weight\n3,1\n7,0\n10,9\n");
+  const Distribution distribution = parsed("empirical:" + file.path(), Quantity::kCount);
+  EXPECT_DOUBLE_EQ(distribution.mean(), 9.3);
+  const auto samples = sorted_samples(distribution, 1);
+  expect_share(samples, 9, 0.1);
+  EXPECT_EQ(std::count(samples.begin(), samples.end(), 7), 0);
+}
+
+TEST(distribution, parse__empirical_errors) {
+  const TemporaryFile empty("service_us\n");
+  const TemporaryFile wrong("service_us,weight\n1,1\n2,-1\n");
+  const TemporaryFile counts("count\n1\n");
+  for (const auto& [path, error] : {
+           std::pair<std::string, std::string>{empty.path(), ": no values (allowed: at least one)"},
+           {wrong.path(), ":3: column 2: weight \"-1\" is out of range (allowed: 0 to 1000000000000)"},
+           {counts.path(), ":1: header \"count\" (allowed: \"service_us\" or \"service_us,weight\")"},
+           {"/nowhere", ": cannot be read: No such file or directory"},
+       }) {
+    const auto made = Distribution::parse("empirical:" + path);
+    ASSERT_FALSE(made) << path;
+    EXPECT_EQ(made.error(), "distribution \"empirical:" + path + "\": " + path + error);
+  }
+}
+
 TEST(distribution, sample__heavy_tail_is_cut) {
   const Distribution distribution = parsed("pareto:100s:1.001");
   Prng random(8);
@@ -192,7 +230,7 @@ TEST(distribution, text__as_written) {
 
 TEST(distribution, parse__errors) {
   const std::string unit = "; expected a number and a unit (ns, us, ms, s, min), for example 1.5ms";
-  const char* kinds = "(allowed: const, exp, bimodal, trimodal, lognormal, pareto)";
+  const char* kinds = "(allowed: const, exp, bimodal, trimodal, lognormal, pareto, empirical)";
   for (const auto& [text, error] : {
            std::pair<std::string, std::string>{"", std::string("unknown kind \"\" ") + kinds},
            {"gauss:10us:2us", std::string("unknown kind \"gauss\" ") + kinds},

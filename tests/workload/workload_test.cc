@@ -236,7 +236,6 @@ TEST(workload, parse_classes__counts) {
 TEST(workload, parse_classes__errors) {
   using Case = std::pair<const char*, const char*>;
   for (const auto& [text, error] : {
-           Case{"", "class \"\": parts are missing (allowed: NAME[@TYPE]:SHARE:DISTRIBUTION)"},
            Case{"a:1", "class \"a:1\": parts are missing (allowed: NAME[@TYPE]:SHARE:DISTRIBUTION)"},
            Case{"a:1:exp:10us,", "class \"\": parts are missing (allowed: NAME[@TYPE]:SHARE:DISTRIBUTION)"},
            Case{":1:exp:10us",
