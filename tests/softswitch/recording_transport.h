@@ -2,8 +2,8 @@
 // in memory it lay, so that "not copied" can be seen.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -27,7 +27,7 @@ class RecordingTransport {
   /// Puts a packet into the next batch; kBatch at most.
   void put(std::span<const std::byte> bytes, const Endpoint& source) {
     std::byte* at = buffers_[count_].data() + transport::kHeadroomBytes;
-    std::memcpy(at, bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), at);
     batch_[count_++] = {{at, bytes.size()}, source, arrival};
   }
   const std::byte* received(std::size_t index) const { return batch_[index].bytes.data(); }

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <span>
 
 #include "softswitch/recording_transport.h"
 #include "softswitch/switch_fixture.h"
@@ -200,7 +202,8 @@ dataplane::TaskEntry entry_for(const packet_table::Packet& request, dataplane::H
   entry.policy = view.message.policy;
   entry.last = view.message.last;
   if (hold == dataplane::kNoHold) {
-    std::memcpy(entry.inline_payload, view.message.payload.data(), view.message.payload.size());
+    std::ranges::copy(std::as_bytes(view.message.payload),
+                      std::as_writable_bytes(std::span(entry.inline_payload)).begin());
   }
   return entry;
 }
