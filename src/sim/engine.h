@@ -208,8 +208,12 @@ class Engine {
     heads_[kLanes] = tree_.push(at, sequence_++, event);
   }
 
-  /// Takes the next event and sets the time to its own; false when none is left.
-  bool pop(Event& event) {
+  /// Takes the next event, sets the time to its own and calls `handle(place, event)`, which may schedule; false when
+  /// none is left. `place` is a std::integral_constant: the event's lane, or kLanes when it came from outside the
+  /// lanes. The call stands in the code of each place, so that what is decided by the place is decided for nothing:
+  /// after the jump there, a handler that knows what usually lies in a lane need not jump again.
+  template <typename Handle>
+  [[gnu::always_inline]] bool step(Handle&& handle) {
     if (tree_.vacant()) heads_[kLanes] = tree_.settle();
     const detail::EventKey first = first_of<0, kLanes + 1>();
     if (first == detail::kNever) [[unlikely]]
@@ -218,25 +222,30 @@ class Engine {
     ++processed_;
     switch (detail::event_place(first)) {
       case 0:
-        return take<0>(event);
+        return take<0>(handle);
       case 1:
-        return take<1>(event);
+        return take<1>(handle);
       case 2:
-        return take<2>(event);
+        return take<2>(handle);
       case 3:
-        return take<3>(event);
+        return take<3>(handle);
       case 4:
-        return take<4>(event);
+        return take<4>(handle);
       case 5:
-        return take<5>(event);
+        return take<5>(handle);
       case 6:
-        return take<6>(event);
+        return take<6>(handle);
       case 7:
-        return take<7>(event);
+        return take<7>(handle);
+      default:
+        return take<kMaxLanes>(handle);
     }
     static_assert(kMaxLanes == 8);
-    event = tree_.pop(first);
-    return true;
+  }
+
+  /// step() that only hands out the event.
+  bool pop(Event& event) {
+    return step([&](auto, const Event& next) { event = next; });
   }
 
   Nanos now() const { return now_; }
@@ -260,13 +269,14 @@ class Engine {
     }
   }
 
-  template <unsigned kLane>
-  [[gnu::always_inline]] bool take(Event& event) {
-    if constexpr (kLane < kLanes) {
-      event = lanes_[kLane].pop();
-      heads_[kLane] = lanes_[kLane].head();
+  template <unsigned kPlace, typename Handle>
+  [[gnu::always_inline]] bool take(Handle& handle) {
+    if constexpr (kPlace < kLanes) {
+      const Event event = lanes_[kPlace].pop();
+      heads_[kPlace] = lanes_[kPlace].head();
+      handle(std::integral_constant<unsigned, kPlace>{}, event);
     } else {
-      event = tree_.pop(heads_[kLanes]);
+      handle(std::integral_constant<unsigned, kLanes>{}, tree_.pop(heads_[kLanes]));
     }
     return true;
   }
