@@ -26,6 +26,7 @@ constexpr Command kCommands[] = {
     {"load", "offer a load to a rack, open loop, and report latencies", declare_load},
     {"compare", "run the same load behind several schedulers and report them side by side", declare_compare},
     {"budget", "print what a scheduler would cost on a programmable switch", declare_budget},
+    {"sim", "simulate a rack in virtual time", declare_sim},
 };
 
 std::vector<std::string> flag_names(const CLI::App& app) {

@@ -20,6 +20,7 @@ Run declare_load(CLI::App& app);
 Run declare_rack(CLI::App& app);
 Run declare_compare(CLI::App& app);
 Run declare_budget(CLI::App& app);
+Run declare_sim(CLI::App& app);
 
 /// All of `rain`. Returns the exit status (input_error.h).
 int run_command(int argc, const char* const* argv);

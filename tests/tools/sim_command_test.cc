@@ -1,0 +1,155 @@
+// Tests of `rain sim`, by running it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/run_rain.h"
+
+namespace rain::tools {
+namespace {
+
+using testing::Finished;
+using ::testing::HasSubstr;
+using testing::run_rain;
+
+Finished run_sim(std::vector<std::string> flags) {
+  std::vector<std::string> arguments{"sim", "--duration", "5ms", "--warmup", "1ms"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  return run_rain(arguments);
+}
+
+nlohmann::json run_json(std::vector<std::string> flags) {
+  flags.push_back("--json");
+  const Finished finished = run_sim(std::move(flags));
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.err, "");
+  return nlohmann::json::parse(finished.out);
+}
+
+TEST(SimCommand, sim__json_in_the_report_schema) {
+  const nlohmann::json json =
+      run_json({"--scheduler", "rain-paper", "--depth", "2", "--load", "2.6M", "--seed", "7"});
+  EXPECT_EQ(json["schema"], "rain.report/1");
+  EXPECT_EQ(json["scheduler"], "rain-paper");
+  EXPECT_EQ(json["workers"], 32);
+  EXPECT_EQ(json["depth"], 2);
+  EXPECT_EQ(json["seed"], 7);
+  EXPECT_EQ(json["duration_s"], 0.005);
+  EXPECT_EQ(json["requested_rps"], 2'600'000);
+  EXPECT_NEAR(json["offered_rps"].get<double>(), 2.6e6, 5e4);
+  for (const char* key : {"mean", "p50", "p90", "p99", "p999", "max"}) {
+    EXPECT_TRUE(json["latency_us"][key].is_number()) << key;
+    EXPECT_TRUE(json["slowdown"][key].is_number()) << key;
+    for (const char* part : {"switch", "worker", "service", "wire"}) {
+      EXPECT_TRUE(json["parts_us"][part][key].is_number()) << part << ' ' << key;
+    }
+  }
+  EXPECT_EQ(json["classes"].size(), 1u);
+  EXPECT_EQ(json["classes"][0]["count"], json["outcomes"]["completed"]);
+  EXPECT_EQ(json["outcomes"]["without_outcome"], 0);
+  EXPECT_TRUE(json["switch"]["queued_ratio"].is_number());
+  EXPECT_EQ(json["switch"]["recirculations"], 0);
+  EXPECT_GT(json["events"], 60'000);
+  EXPECT_TRUE(json["wall_s"].is_null());
+  EXPECT_EQ(json["overload"]["overloaded"], false);
+}
+
+TEST(SimCommand, sim__same_flags_same_bytes) {
+  const std::vector<std::string> flags{"--json", "--load", "90%", "--service", "lognormal:10us:1"};
+  const Finished first = run_sim(flags);
+  EXPECT_EQ(first.status, 0);
+  EXPECT_EQ(run_sim(flags).out, first.out);
+  std::vector<std::string> other = flags;
+  other.insert(other.end(), {"--seed", "2"});
+  EXPECT_NE(run_sim(other).out, first.out);
+}
+
+TEST(SimCommand, sim__timing_shows_the_wall_time) {
+  EXPECT_TRUE(run_json({"--timing"})["wall_s"].is_number());
+}
+
+TEST(SimCommand, sim__load_as_a_share_of_what_the_workers_serve) {
+  EXPECT_EQ(run_json({"--load", "50%", "--service", "const:20us", "--workers", "8"})["requested_rps"],
+            200'000);
+}
+
+TEST(SimCommand, sim__classes_and_slices) {
+  const nlohmann::json json =
+      run_json({"--scheduler", "pallas", "--classes", "get@1:0.9:const:8us,scan@2:0.1:const:107us",
+                "--slices", "14@1,18@2", "--load", "1M"});
+  ASSERT_EQ(json["classes"].size(), 2u);
+  EXPECT_EQ(json["classes"][1]["name"], "scan");
+  EXPECT_EQ(json["classes"][1]["type"], 2);
+  EXPECT_EQ(json["depth"], 0);
+}
+
+TEST(SimCommand, sim__a_load_above_capacity_is_reported_as_overload) {
+  const nlohmann::json json = run_json({"--load", "120%"});
+  EXPECT_EQ(json["overload"]["overloaded"], true);
+  EXPECT_NEAR(json["overload"]["growth_rps"].get<double>(), 0.2 * 3.2e6, 0.05 * 3.2e6);
+  const Finished table = run_sim({"--load", "120%"});
+  EXPECT_EQ(table.status, 0);
+  EXPECT_THAT(table.out, HasSubstr("OVERLOAD: "));
+}
+
+TEST(SimCommand, sim__table_for_people) {
+  const Finished finished = run_sim({"--scheduler", "ideal", "--ideal-network"});
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_THAT(finished.out, HasSubstr("scheduler ideal, workers 32"));
+  EXPECT_THAT(finished.out, HasSubstr("the rack kept up"));
+  EXPECT_THAT(finished.out, HasSubstr("events in"));
+}
+
+TEST(SimCommand, sim__bad_input_is_one_line_and_status_2) {
+  struct Case {
+    std::vector<std::string> flags;
+    std::string says;
+  };
+  const std::vector<Case> cases = {
+      {{"--scheduler", "rian"},
+       "--scheduler = \"rian\": one of rain, rain-paper, r2p2, racksched, draconis, pallas, random, "
+       "round-robin, jsq, ideal; did you mean 'rain'?"},
+      {{"--workers", "0"}, "--workers = 0: "},
+      {{"--depth", "9"}, "--depth = 9: "},
+      {{"--scheduler", "random", "--depth", "2"}, "depth = 2: not with random"},
+      {{"--load", "-5"}, "--load = -5: requests a second"},
+      {{"--load", "0"}, "--load = 0: requests a second"},
+      {{"--load", "lots"}, "--load = \"lots\": requests a second"},
+      {{"--load", "50%", "--service", "const:0"},
+       "--load = \"50%\": requests a second, because a service time of 0"},
+      {{"--service", "normal:10us"}, "unknown kind \"normal\""},
+      {{"--service", "exp:10us", "--classes", "a:1:exp:10us"},
+       "--service = \"exp:10us\": not together with --classes"},
+      {{"--classes", "a:0.5:exp:10us,b:0.4:exp:20us"}, "add up to 0.9"},
+      {{"--slices", "16@0,16"}, "--slices = \"16@0,16\": for each slice"},
+      {{"--slices", "16@0"}, "slices have 16 workers together"},
+      {{"--duration", "0"}, "--duration = 0: "},
+      {{"--duration", "-1s"}, "--duration = \"-1s\": "},
+      {{"--warmup", "-1s"}, "--warmup = \"-1s\": "},
+      {{"--seed", "x"}, "--seed = \"x\": "},
+      {{"--large-share", "2"}, "--large-share = 2: "},
+      {{"--arrivals", "bursts"}, "arrivals \"bursts\" (allowed: poisson, uniform, constant)"},
+      {{"--refresh", "never"}, "--refresh = \"never\": one of reports, recirculation"},
+      {{"--adaptive"}, "--adaptive: not in this version: adaptive scheduling comes with the agent"},
+      {{"--rth", "0.3"}, "--rth: not in this version: adaptive scheduling comes with the agent"},
+      {{"--lod", "5"}, "'--lod' is not expected; did you mean '--load'?"},
+  };
+  for (const Case& one : cases) {
+    const Finished finished = run_rain([&] {
+      std::vector<std::string> arguments{"sim"};
+      arguments.insert(arguments.end(), one.flags.begin(), one.flags.end());
+      return arguments;
+    }());
+    EXPECT_EQ(finished.status, 2) << one.says;
+    EXPECT_EQ(finished.out, "") << one.says;
+    EXPECT_THAT(finished.err, HasSubstr(one.says));
+    EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1) << finished.err;
+  }
+}
+
+}  // namespace
+}  // namespace rain::tools
