@@ -8,8 +8,9 @@
 // one thread at a time may use it. For more threads, open more clients: they share nothing.
 //
 // Every accepted request ends exactly once: with a reply, a drop that names its reason, or a timeout. With
-// retries off (the default) it is executed at most once, as long as the network between client and switch
-// repeats no packet.
+// retries off (the default) it is executed at most once, as long as the network repeats no packet between
+// client and switch and, where the rack's scheduler pushes, between switch and worker: there no token tells
+// a worker that it has seen the task before.
 #pragma once
 
 #include <coroutine>

@@ -49,7 +49,10 @@ struct Reply {
 };
 
 enum class ErrorKind : std::uint8_t {
-  kDropped,       ///< switch or worker refused it: see `reason`; but for kHandlerFailed it was not executed
+  /// See `reason`. kHandlerFailed: it was executed, without a usable reply. kMultiPacketUnsupported: it was executed,
+  /// and its reply was of more than one packet. All others: switch or worker refused this sending; with retries, an
+  /// earlier one may have been executed.
+  kDropped,
   kTimedOut,      ///< no outcome within the timeout; it may have been executed
   kBackpressure,  ///< the client's admission limit is reached; nothing was sent, submit again later
   kTooLarge,      ///< payload above kMaxMessageBytes; nothing was sent

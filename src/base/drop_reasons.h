@@ -32,7 +32,7 @@ namespace rain {
   X(21, kNoWorkers, "no_workers", "the slice has no worker")                                             \
   X(22, kPolicyUnsupported, "policy_unsupported", "policy that this scheduler does not implement")       \
   X(23, kMultiPacketUnsupported, "multi_packet_unsupported", "request or reply of more than one packet") \
-  X(24, kWorkerQueueFull, "worker_queue_full", "dispatch that would exceed the worker's quota")          \
+  X(24, kWorkerQueueFull, "worker_queue_full", "pushed task beyond what the worker may hold")            \
   X(25, kStaleDispatch, "stale_dispatch", "dispatch whose token the worker no longer has out")           \
   X(26, kDeadlinePassed, "deadline_passed", "deadline over before the task could start")                 \
   X(27, kUnknownRequest, "unknown_request", "reply to a request that is not (or no longer) open")        \

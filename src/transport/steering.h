@@ -2,9 +2,9 @@
 //
 // Several switch threads share one UDP port and share nothing else, so a packet must reach the thread that
 // owns its slice. The kernel lets a socket filter choose. The filter reads what every R2P2 packet has at a
-// fixed place: magic, header size, type, and the 16-bit field at offset 8, which is the task type in a
-// REQUEST and the worker id in a FEEDBACK or SYNC. Those offsets come with the rules, so this layer still
-// knows nothing of what packets mean.
+// fixed place: magic, header size, type, and the 16-bit key at offset 8. The offsets stand in steering.cc;
+// which magics, types and keys there are, and where they go, comes with the rules, so this layer still knows
+// nothing of what packets mean.
 #pragma once
 
 #include <linux/filter.h>
