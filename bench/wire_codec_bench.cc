@@ -78,18 +78,18 @@ void decode_mix(benchmark::State& state, Layout layout) {
 /// Five repetitions, of which median and spread are printed; the test suite asks for one.
 void repeated(benchmark::internal::Benchmark* bench) { bench->Repetitions(5)->ReportAggregatesOnly(true); }
 
-BENCHMARK_CAPTURE(decode_one, token, MessageType::kFeedback, false, Layout::kNotes)->Apply(repeated);
-BENCHMARK_CAPTURE(decode_one, request, MessageType::kRequest, false, Layout::kNotes)->Apply(repeated);
-BENCHMARK_CAPTURE(decode_one, dispatch, MessageType::kRequest, true, Layout::kNotes)->Apply(repeated);
-BENCHMARK_CAPTURE(decode_one, reply, MessageType::kReply, false, Layout::kNotes)->Apply(repeated);
+BENCHMARK_CAPTURE(decode_one, token, MessageType::kFeedback, false, Layout::kPlain)->Apply(repeated);
+BENCHMARK_CAPTURE(decode_one, request, MessageType::kRequest, false, Layout::kPlain)->Apply(repeated);
+BENCHMARK_CAPTURE(decode_one, dispatch, MessageType::kRequest, true, Layout::kPlain)->Apply(repeated);
+BENCHMARK_CAPTURE(decode_one, reply, MessageType::kReply, false, Layout::kPlain)->Apply(repeated);
 BENCHMARK_CAPTURE(decode_one, request_reference, MessageType::kRequest, false, Layout::kReference)
     ->Apply(repeated);
-BENCHMARK_CAPTURE(encode_one, token, MessageType::kFeedback, false, Layout::kNotes)->Apply(repeated);
-BENCHMARK_CAPTURE(encode_one, dispatch, MessageType::kRequest, true, Layout::kNotes)->Apply(repeated);
-BENCHMARK_CAPTURE(encode_one, reply, MessageType::kReply, false, Layout::kNotes)->Apply(repeated);
+BENCHMARK_CAPTURE(encode_one, token, MessageType::kFeedback, false, Layout::kPlain)->Apply(repeated);
+BENCHMARK_CAPTURE(encode_one, dispatch, MessageType::kRequest, true, Layout::kPlain)->Apply(repeated);
+BENCHMARK_CAPTURE(encode_one, reply, MessageType::kReply, false, Layout::kPlain)->Apply(repeated);
 BENCHMARK_CAPTURE(encode_one, dispatch_reference, MessageType::kRequest, true, Layout::kReference)
     ->Apply(repeated);
-BENCHMARK_CAPTURE(decode_mix, tokens_and_requests, Layout::kNotes)->Apply(repeated);
+BENCHMARK_CAPTURE(decode_mix, tokens_and_requests, Layout::kPlain)->Apply(repeated);
 BENCHMARK_CAPTURE(decode_mix, tokens_and_requests_reference, Layout::kReference)->Apply(repeated);
 
 }  // namespace

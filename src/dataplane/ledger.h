@@ -36,8 +36,6 @@ struct Ledger {
   using Seen = Register<Generation, SeenSpec>;
   using Consumed = Register<Generation, ConsumedSpec>;
 
-  static constexpr std::uint8_t kRegisterCount = 2;
-
   /// Remembers the token; false when it, or a newer one of its worker and level, was seen before.
   template <typename M>
   static bool see(Pass& pass, M& memory, const wire::TokenFields& token) {

@@ -1,5 +1,5 @@
-// Program `r2p2`: JBSQ(n) by recirculation, as the R2P2 router does it on a switch (notes, "implementation";
-// Rain paper, section 5.2). Freestanding.
+// Program `r2p2`: JBSQ(n) by recirculation, as the R2P2 router does it on a switch (R2P2 paper, on its
+// implementation; Rain paper, section 5.2). Freestanding.
 //
 // The switch counts each worker's unfinished tasks itself. The workers of a slice stand in groups; one pass
 // checks one group, each of its counters in a stage of its own, and takes the first that is below the depth

@@ -75,10 +75,8 @@ class RainProgram {
   using Fifo = TokenFifo<7 + 2 * kLevel, ring_stage(kLevel)>;
 
  public:
-  static constexpr unsigned kQuota = kLevels;
-  static constexpr std::size_t kRegisterCount = 7 + 2 * kLevels;
-  static constexpr std::array<RegisterSpec, kRegisterCount> kRegisters = [] {
-    std::array<RegisterSpec, kRegisterCount> list{
+  static constexpr std::array<RegisterSpec, 7 + 2 * kLevels> kRegisters = [] {
+    std::array<RegisterSpec, 7 + 2 * kLevels> list{
         DrainSpec::value,        GateSpec::value,         Tasks::HeadSpec::value,     Tasks::TailSpec::value,
         Tasks::EntrySpec::value, Tokens::SeenSpec::value, Tokens::ConsumedSpec::value};
     [&]<unsigned... kLevel>(std::integer_sequence<unsigned, kLevel...>) {

@@ -46,8 +46,6 @@ struct TaskQueue {
   using Tail = Register<std::uint32_t, TailSpec>;
   using Entries = Register<TaskEntry, EntrySpec>;
 
-  static constexpr std::uint8_t kRegisterCount = 3;
-
   /// Appends the request; the gate has said that there is room, and that a payload above the inline size has
   /// a hold.
   template <typename M>

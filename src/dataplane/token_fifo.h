@@ -39,8 +39,6 @@ struct TokenFifo {
   using Ring = Register<TokenRing, RingSpec>;
   using Cells = Register<TokenCell, CellSpec>;
 
-  static constexpr std::uint8_t kRegisterCount = 2;
-
   /// Takes the oldest token into `out`; false when there is none.
   template <typename M>
   static bool pop(Pass& pass, M& memory, SliceId slice, TokenCell& out) {

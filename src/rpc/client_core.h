@@ -27,7 +27,7 @@ namespace rain::rpc {
 
 struct ClientCoreOptions {
   Endpoint switch_address{};
-  wire::Layout layout = wire::Layout::kNotes;
+  wire::Layout layout = wire::Layout::kPlain;
   std::uint32_t max_outstanding = 4096;       ///< open requests at once, 1..kMaxOutstanding
   std::uint32_t id_count = RequestIds::kAll;  ///< max_outstanding + 1 .. 65536; fewer: for tests
   Nanos timeout = seconds(1);  ///< for calls that name none; a 1024th of it is the timers' tick

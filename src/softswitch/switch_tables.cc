@@ -93,7 +93,7 @@ transport::Steering steering(const SwitchOptions& options) {
     const auto socket = static_cast<std::uint16_t>(slice_with_id(options, worker.slice)->group);
     tokens.keys.push_back({worker.id.value, socket});
   }
-  return {.plain_magic = static_cast<std::uint8_t>(wire::Layout::kNotes),
+  return {.plain_magic = static_cast<std::uint8_t>(wire::Layout::kPlain),
           .packed_magic = static_cast<std::uint8_t>(wire::Layout::kReference),
           .rules = {std::move(tasks), std::move(tokens)}};
 }

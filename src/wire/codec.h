@@ -15,9 +15,9 @@ namespace rain::wire {
 namespace detail {
 
 // Byte 3 of the two layouts.
-inline constexpr unsigned kNotesPolicyShift = 5;
-inline constexpr std::uint8_t kNotesFirst = 0x10;
-inline constexpr std::uint8_t kNotesLast = 0x08;
+inline constexpr unsigned kPlainPolicyShift = 5;
+inline constexpr std::uint8_t kPlainFirst = 0x10;
+inline constexpr std::uint8_t kPlainLast = 0x08;
 inline constexpr std::uint8_t kReferenceFirst = 0x80;
 inline constexpr std::uint8_t kReferenceLast = 0x40;
 
@@ -180,11 +180,11 @@ inline DropReason decode_base(const std::byte* at, Message& out) {
   const std::uint8_t type_byte = read8(at + offsetof(BaseHeader, type_byte));
   const std::uint8_t flag_byte = read8(at + offsetof(BaseHeader, flag_byte));
   out.layout = static_cast<Layout>(read8(at));
-  const bool notes = out.layout == Layout::kNotes;
-  const unsigned type = notes ? type_byte : type_byte >> 4;
-  const unsigned policy = notes ? flag_byte >> kNotesPolicyShift : type_byte & 0x0F;
-  out.first = (flag_byte & (notes ? kNotesFirst : kReferenceFirst)) != 0;
-  out.last = (flag_byte & (notes ? kNotesLast : kReferenceLast)) != 0;
+  const bool plain = out.layout == Layout::kPlain;
+  const unsigned type = plain ? type_byte : type_byte >> 4;
+  const unsigned policy = plain ? flag_byte >> kPlainPolicyShift : type_byte & 0x0F;
+  out.first = (flag_byte & (plain ? kPlainFirst : kReferenceFirst)) != 0;
+  out.last = (flag_byte & (plain ? kPlainLast : kReferenceLast)) != 0;
   if (type >= 32 || (kKnownTypes >> type & 1) == 0) return DropReason::kUnknownType;
   if (policy > static_cast<unsigned>(Policy::kSticky)) return DropReason::kUnknownPolicy;
   out.type = static_cast<MessageType>(type);
@@ -247,13 +247,13 @@ inline DropReason decode_extensions(std::span<const std::byte> header, Message& 
 }
 
 inline void encode_base(std::byte* at, const Message& message, std::size_t size) {
-  const bool notes = message.layout == Layout::kNotes;
+  const bool plain = message.layout == Layout::kPlain;
   const auto type = static_cast<unsigned>(message.type);
   const auto policy = static_cast<unsigned>(message.policy);
-  const unsigned first = message.first ? (notes ? kNotesFirst : kReferenceFirst) : 0;
-  const unsigned last = message.last ? (notes ? kNotesLast : kReferenceLast) : 0;
-  const unsigned type_byte = notes ? type : type << 4 | policy;
-  const unsigned flag_byte = (notes ? policy << kNotesPolicyShift : 0) | first | last;
+  const unsigned first = message.first ? (plain ? kPlainFirst : kReferenceFirst) : 0;
+  const unsigned last = message.last ? (plain ? kPlainLast : kReferenceLast) : 0;
+  const unsigned type_byte = plain ? type : type << 4 | policy;
+  const unsigned flag_byte = (plain ? policy << kPlainPolicyShift : 0) | first | last;
   write8(at + offsetof(BaseHeader, magic), static_cast<std::uint8_t>(message.layout));
   write8(at + offsetof(BaseHeader, header_size), static_cast<std::uint8_t>(size));
   write8(at + offsetof(BaseHeader, type_byte), static_cast<std::uint8_t>(type_byte));
@@ -280,7 +280,7 @@ inline DropReason decode(std::span<const std::byte> packet, Message& out) {
   using namespace detail;
   if (packet.size() < kBaseHeaderBytes) return DropReason::kTruncatedHeader;
   const std::uint8_t magic = read8(packet.data());
-  if (magic != static_cast<std::uint8_t>(Layout::kNotes) &&
+  if (magic != static_cast<std::uint8_t>(Layout::kPlain) &&
       magic != static_cast<std::uint8_t>(Layout::kReference)) {
     return DropReason::kBadMagic;
   }

@@ -14,8 +14,8 @@ namespace rain::wire {
 struct BaseHeader {
   std::uint8_t magic;        // which layout bytes 2 and 3 follow
   std::uint8_t header_size;  // in bytes, extensions included: 8..255
-  std::uint8_t type_byte;    // kNotes: type; kReference: type << 4 | policy
-  std::uint8_t flag_byte;    // kNotes: policy << 5 | F << 4 | L << 3; kReference: F = 0x80, L = 0x40
+  std::uint8_t type_byte;    // kPlain: type; kReference: type << 4 | policy
+  std::uint8_t flag_byte;    // kPlain: policy << 5 | F << 4 | L << 3; kReference: F = 0x80, L = 0x40
   Be16 request_id;
   Be16 packet;
 };

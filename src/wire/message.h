@@ -18,7 +18,7 @@ namespace rain::wire {
 /// The two layouts of the 8-byte base header, named by their magic byte. Replies use the layout of the
 /// request.
 enum class Layout : std::uint8_t {
-  kNotes = 0x52,  ///< type in byte 2; policy, F, L in byte 3
+  kPlain = 0x52,  ///< byte 2 is the type alone; policy, F and L in byte 3
   kReference =
       0xCC,  ///< as in the public reference implementation: type and policy in byte 2, F and L in byte 3
 };
@@ -101,7 +101,7 @@ inline constexpr std::size_t kMaxPacketBytes = kMaxHeaderBytes + kMaxPayloadByte
 /// group of the type's own extension holds its defaults when has_extension is false; all other groups are
 /// unspecified after decode(), which leaves them alone. `payload` points into the decoded bytes.
 struct Message {
-  Layout layout = Layout::kNotes;
+  Layout layout = Layout::kPlain;
   MessageType type = MessageType::kRequest;
   Policy policy = Policy::kUnrestricted;
   bool first = false;

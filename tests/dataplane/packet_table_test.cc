@@ -123,7 +123,7 @@ TEST(packet_tables, run__finds_each_wrong_field) {
   EXPECT_TRUE(is_found_out([](Outcome& o) { ++o.receiver.port; }));
   EXPECT_TRUE(is_found_out([](Outcome& o) { ++o.client.port; }));
   EXPECT_TRUE(is_found_out([](Outcome& o) { ++o.request_id.value; }));
-  EXPECT_TRUE(is_found_out([](Outcome& o) { o.layout = wire::Layout::kNotes; }));
+  EXPECT_TRUE(is_found_out([](Outcome& o) { o.layout = wire::Layout::kPlain; }));
   EXPECT_TRUE(is_found_out([](Outcome& o) { o.task_type = {}; }));
   EXPECT_TRUE(is_found_out([](Outcome& o) { o.deadline_us = 0; }));
   EXPECT_TRUE(is_found_out([](Outcome& o) { ++o.packet_count; }));

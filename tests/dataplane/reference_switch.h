@@ -1,4 +1,4 @@
-// The queueing switch as DESIGN.md describes it, in plain containers and plain loops: what the programs `rain`
+// The queueing switch as docs/decisions/0005 describes it, in plain containers and plain loops: what the programs `rain`
 // and `rain-paper` are held against. Nothing here is counted that can be looked up, and nothing is fast.
 #pragma once
 

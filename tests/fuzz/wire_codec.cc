@@ -72,7 +72,7 @@ std::vector<Input> seeds() {
   };
   constexpr std::byte kPayload[] = {std::byte{1}, std::byte{2}, std::byte{3}};
   std::vector<Input> all;
-  for (const Layout layout : {Layout::kNotes, Layout::kReference}) {
+  for (const Layout layout : {Layout::kPlain, Layout::kReference}) {
     for (const MessageType type : kTypes) {
       for (const bool extended : {false, true}) {
         Message message = filled(4);

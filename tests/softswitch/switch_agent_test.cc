@@ -139,9 +139,9 @@ TEST_P(SwitchAgentLayouts, acknowledge__the_switchs_view_with_its_boot_id) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, SwitchAgentLayouts,
-                         testing::Values(wire::Layout::kNotes, wire::Layout::kReference),
+                         testing::Values(wire::Layout::kPlain, wire::Layout::kReference),
                          [](const auto& one) {
-                           return one.param == wire::Layout::kNotes ? "notes" : "reference";
+                           return one.param == wire::Layout::kPlain ? "plain" : "reference";
                          });
 
 TEST(SwitchAgent, forward__payloads_of_all_sizes_stay_where_they_are) {

@@ -33,7 +33,7 @@ void check(std::span<const Row> rows) {
   }
 }
 
-TEST(codec_malformed, notes_layout__table) {
+TEST(codec_malformed, plain_layout__table) {
   const Row rows[] = {
       {"nothing at all", "", kTruncatedHeader},
       {"one byte", "52", kTruncatedHeader},
@@ -151,14 +151,14 @@ TEST(codec_malformed, header_size__every_value_of_every_type_in_both_layouts) {
       {kPull, false, {24}},       {kFetch, true, {}},   {kFetched, true, {}},
   };
   for (const SizeRule& rule : rules) {
-    for (const bool notes : {true, false}) {
+    for (const bool plain : {true, false}) {
       for (std::size_t size = 0; size <= 255; ++size) {
         std::vector<std::byte> packet(std::max<std::size_t>(size, 8));
         const auto type = static_cast<unsigned>(rule.type);
-        packet[0] = std::byte{static_cast<unsigned char>(notes ? 0x52 : 0xCC)};
+        packet[0] = std::byte{static_cast<unsigned char>(plain ? 0x52 : 0xCC)};
         packet[1] = static_cast<std::byte>(size);
-        packet[2] = static_cast<std::byte>(notes ? type : type << 4);
-        packet[3] = std::byte{static_cast<unsigned char>(notes ? 0x18 : 0xC0)};
+        packet[2] = static_cast<std::byte>(plain ? type : type << 4);
+        packet[3] = std::byte{static_cast<unsigned char>(plain ? 0x18 : 0xC0)};
         packet[7] = std::byte{1};
         Message message;
         ASSERT_STREQ(drop_reason_name(decode(packet, message)), drop_reason_name(expected_for(rule, size)))

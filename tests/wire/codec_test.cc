@@ -22,7 +22,7 @@ constexpr std::array kTypes = {
     MessageType::kDrop,    MessageType::kSack,  MessageType::kSync,     MessageType::kSyncAck,
     MessageType::kPull,    MessageType::kFetch, MessageType::kFetched,
 };
-constexpr std::array kLayouts = {Layout::kNotes, Layout::kReference};
+constexpr std::array kLayouts = {Layout::kPlain, Layout::kReference};
 
 const RequestFields kRequestFields{.task_type = {0x0102}, .deadline_us = 0x0304'0506};
 const DispatchFields kDispatchFields{.client = Endpoint::v4(10, 0, 0, 7, 0x2328),
@@ -52,8 +52,8 @@ const DropFields kDropFields{DropReason::kQueueFull};
 
 struct Row {
   const char* name;
-  Message message;  // its layout is that of `notes`
-  const char* notes;
+  Message message;  // its layout is that of `plain`
+  const char* plain;
   const char* reference;
 };
 
@@ -137,7 +137,7 @@ TEST(codec, encode__exact_bytes) {
     for (const Layout layout : kLayouts) {
       Message message = row.message;
       message.layout = layout;
-      const auto expected = from_hex(layout == Layout::kNotes ? row.notes : row.reference);
+      const auto expected = from_hex(layout == Layout::kPlain ? row.plain : row.reference);
       std::array<std::byte, kMaxHeaderBytes> out{};
       EXPECT_EQ(to_hex(encode(message, out)), to_hex(expected)) << row.name;
       EXPECT_EQ(header_size(message), expected.size()) << row.name;
@@ -149,7 +149,7 @@ TEST(codec, decode__exact_bytes) {
   const auto payload = from_hex("c0ffee");
   for (const Row& row : rows()) {
     for (const Layout layout : kLayouts) {
-      std::vector<std::byte> packet = from_hex(layout == Layout::kNotes ? row.notes : row.reference);
+      std::vector<std::byte> packet = from_hex(layout == Layout::kPlain ? row.plain : row.reference);
       packet.insert(packet.end(), payload.begin(), payload.end());
       Message expected = row.message;
       expected.layout = layout;
@@ -176,7 +176,7 @@ TEST(codec, decode__skips_bytes_that_a_later_version_appends) {
     if (!row.message.has_extension && header_size(single(row.message.type, true)) != kBaseHeaderBytes)
       continue;
     for (const Layout layout : kLayouts) {
-      const std::vector<std::byte> header = from_hex(layout == Layout::kNotes ? row.notes : row.reference);
+      const std::vector<std::byte> header = from_hex(layout == Layout::kPlain ? row.plain : row.reference);
       for (const std::size_t size : {header.size() + 1, std::size_t{64}, std::size_t{255}}) {
         std::vector<std::byte> packet = header;
         packet.resize(size, std::byte{0xAA});
@@ -257,7 +257,7 @@ TEST(codec, encode_header_before__leaves_the_payload_and_all_before_the_header) 
     std::byte* const end = buffer.data() + 128;
     const std::byte* const start = encode_header_before(row.message, end);
     EXPECT_EQ(static_cast<std::size_t>(end - start), header_size(row.message)) << row.name;
-    EXPECT_EQ(to_hex({start, end}), to_hex(from_hex(row.notes))) << row.name;
+    EXPECT_EQ(to_hex({start, end}), to_hex(from_hex(row.plain))) << row.name;
     const auto untouched = [](std::byte b) { return b == std::byte{0xEE}; };
     EXPECT_TRUE(std::all_of(static_cast<const std::byte*>(buffer.data()), start, untouched)) << row.name;
     EXPECT_TRUE(std::all_of(end, buffer.data() + buffer.size(), untouched)) << row.name;
@@ -284,7 +284,7 @@ Message random_message(Prng& prng, std::span<std::byte> payload_store) {
   const auto u16 = [&] { return static_cast<std::uint16_t>(prng.next()); };
   const auto u32 = [&] { return static_cast<std::uint32_t>(prng.next()); };
   Message message;
-  message.layout = prng.chance(0.5) ? Layout::kNotes : Layout::kReference;
+  message.layout = prng.chance(0.5) ? Layout::kPlain : Layout::kReference;
   message.type = kTypes[prng.below(kTypes.size())];
   message.policy = prng.chance(0.5) ? Policy::kUnrestricted : Policy::kSticky;
   message.first = prng.chance(0.5);
