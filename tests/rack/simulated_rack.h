@@ -1,7 +1,7 @@
 // The whole rack in virtual time: public agents of clients and workers, the switch agent with a real program, a network
 // in memory with faults. Everything that happens follows from the plan's seed.
 //
-// After every step of every agent the promises are checked (check()); at the end the faults stop, what is open ends, and
+// After every step of every agent the promises are checked (rack_promises.h); at the end the faults stop, what is open ends, and
 // every token must be home again (heal()).
 #pragma once
 
@@ -11,87 +11,16 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
-#include "base/page_buffer.h"
 #include "client/client_agent.h"
-#include "dataplane/soft_memory.h"
 #include "rack_plan.h"
-#include "softswitch/switch_agent.h"
-#include "transport/fault.h"
-#include "transport/memory.h"
-#include "worker/emulated_workers.h"
+#include "rack_promises.h"
+#include "rack_switch.h"
 
 namespace rain::rack {
 
-using Net = transport::FaultTransport<transport::MemoryTransport>;
-
-/// One request of one client, as the test sees it.
-struct Record {
-  unsigned endings = 0;
-  unsigned executions = 0;
-  unsigned delivered = 0;  ///< copies that reached the switch
-  bool dropped = false;
-  DropReason reason = DropReason::kNone;
-};
-
-/// A program that counts the tasks it is given, by the number in their payload.
-template <typename Inner>
-class CountingProgram {
- public:
-  static constexpr auto kRegisters = Inner::kRegisters;
-
-  CountingProgram(dataplane::SoftMemory& memory, std::vector<Record>& records)
-      : inner_(memory), records_(records) {}
-
-  dataplane::Verdict pass(const dataplane::PacketView& packet, Nanos now) {
-    const dataplane::Verdict verdict = inner_.pass(packet, now);
-    if (packet.message.type == wire::MessageType::kRequest &&
-        verdict.action != dataplane::Action::kRecirculate) {
-      std::uint64_t number = 0;
-      std::memcpy(&number, packet.message.payload.data(), sizeof(number));
-      ++records_.at(number).delivered;
-    }
-    return verdict;
-  }
-  void forget_dead_tokens(SliceId slice) { inner_.forget_dead_tokens(slice); }
-
- private:
-  Inner inner_;
-  std::vector<Record>& records_;
-};
-
-/// Id of the program's register with that name.
-template <typename Program>
-consteval std::uint8_t register_named(std::string_view name) {
-  for (const dataplane::RegisterSpec& spec : Program::kRegisters) {
-    if (spec.name == name) return spec.id;
-  }
-  throw "no such register";
-}
-
-/// A switch's life; a restart is a new one.
-template <typename Program>
-struct SwitchLife {
-  SwitchLife(const dataplane::MemoryShape& shape, Net net, std::vector<Record>& records, BootId boot)
-      : storage(dataplane::SoftMemory::storage_bytes(Program::kRegisters, shape)),
-        memory(Program::kRegisters, shape, storage.bytes()),
-        program(memory, records),
-        transport(std::move(net)),
-        counters(1),
-        agent(program, memory, transport, counters, boot) {}
-
-  PageBuffer storage;
-  dataplane::SoftMemory memory;
-  CountingProgram<Program> program;
-  Net transport;
-  softswitch::SwitchCounters counters;
-  softswitch::SwitchAgent<CountingProgram<Program>, dataplane::SoftMemory, Net> agent;
-};
-
-/// `Program`: the switch program. `kLevelled`: it is `rain`, whose tokens have levels and whose tasks may wait beside
-/// spare ones.
+/// `Program` and `kLevelled` as for RackPromises.
 template <typename Program, bool kLevelled>
 class SimulatedRack {
  public:
@@ -341,60 +270,9 @@ class SimulatedRack {
     }
   }
 
-  // --- the promises ---
-
   void check() {
-    check_workers();
-    check_switch();
-  }
-
-  void check_workers() {
-    for (const auto& host : hosts_) {
-      for (unsigned i = 0; i < host->count(); ++i) {
-        const rpc::WorkerCore& core = host->core(i);
-        ASSERT_LE(core.held(), plan_.quota) << "a worker holds more tasks than its quota";
-        ASSERT_EQ(core.held(), core.ledger()->spent());
-        ASSERT_LE(core.ledger()->spent() + core.ledger()->outstanding(), plan_.quota);
-      }
-    }
-  }
-
-  /// Tokens that the switch has filed, by its half of the ledger.
-  struct Filed {
-    unsigned idle = 0;
-    unsigned spare = 0;
-  };
-  Filed filed() {
-    Filed found;
-    for (unsigned worker = 0; worker < plan_.workers(); ++worker) {
-      for (unsigned level = 0; level < plan_.quota; ++level) {
-        if (!is_filed(worker, level)) continue;
-        ++(level == 0 ? found.idle : found.spare);
-      }
-    }
-    return found;
-  }
-  bool is_filed(unsigned worker, unsigned level) {
-    return seen(worker, level).newer_than(ledger_cell(kConsumedRegister, worker, level));
-  }
-  Generation seen(unsigned worker, unsigned level) { return ledger_cell(kSeenRegister, worker, level); }
-  Generation ledger_cell(std::uint8_t id, unsigned worker, unsigned level) {
-    return *switch_->memory.template cell<Generation>(id, worker * kMaxQuota + level);
-  }
-  static constexpr std::uint8_t kSeenRegister = register_named<Program>("token_seen");
-  static constexpr std::uint8_t kConsumedRegister = register_named<Program>("token_consumed");
-
-  /// No worker idles with a filed token while a task waits; for levelled tokens within the spill rule, by which spare
-  /// tokens wait beside at most `spill` tasks.
-  void check_switch() {
-    const std::uint64_t waiting = switch_->agent.waiting();
-    ASSERT_LE(waiting, plan_.queue_capacity);
-    if (waiting == 0) return;
-    const Filed tokens = filed();
-    ASSERT_EQ(tokens.idle, 0u) << waiting << " tasks wait and a worker is idle";
-    if (!kLevelled || waiting > plan_.spill) {
-      ASSERT_EQ(tokens.spare, 0u) << waiting << " tasks wait beside spare tokens";
-    }
+    promises_.check_workers(hosts_);
+    promises_.check_switch(*switch_);
   }
 
   /// The faults stop; all that is open ends, and within the bound all tokens are home.
@@ -414,19 +292,8 @@ class SimulatedRack {
     if (testing::Test::HasFailure()) return;
     ASSERT_LE(now_, bound + plan_.timeout * std::int64_t{plan_.retries + 1} + kSlack)
         << "requests outlive their timeouts";
-    for (unsigned worker = 0; worker < plan_.workers(); ++worker) {
-      const rpc::TokenLedger& ledger =
-          *hosts_[worker / plan_.workers_per_host]->core(worker % plan_.workers_per_host).ledger();
-      ASSERT_EQ(ledger.outstanding(), plan_.quota) << "worker " << worker << " lost tokens";
-      for (unsigned level = 0; level < plan_.quota; ++level) {
-        ASSERT_TRUE(is_filed(worker, level))
-            << "worker " << worker << " level " << level << " leaked: seen " << seen(worker, level).value
-            << ", consumed " << ledger_cell(kConsumedRegister, worker, level).value << ", the worker has out "
-            << ledger.generation({static_cast<std::uint8_t>(level)}).value;
-        ASSERT_EQ(seen(worker, level), ledger.generation({static_cast<std::uint8_t>(level)}));
-      }
-    }
-    check_records();
+    promises_.check_tokens_are_home(*switch_, hosts_);
+    promises_.check_records(records_);
   }
 
   /// Nothing is open, waits or runs.
@@ -437,21 +304,6 @@ class SimulatedRack {
     }
     return std::all_of(clients_.begin(), clients_.end(),
                        [](const ClientState& client) { return client.agent->core().outstanding() == 0; });
-  }
-
-  void check_records() {
-    for (std::size_t number = 0; number < records_.size(); ++number) {
-      const Record& record = records_[number];
-      ASSERT_EQ(record.endings, 1u) << "request " << number;
-      if (plan_.retries == 0 && !plan_.repeats_requests) {
-        ASSERT_LE(record.executions, 1u) << "request " << number;
-      }
-      // Who hears DROP knows that it did not run.
-      if (record.dropped && record.reason != DropReason::kHandlerFailed && record.delivered <= 1 &&
-          !plan_.restarts()) {
-        ASSERT_EQ(record.executions, 0u) << "request " << number << ": " << drop_reason_name(record.reason);
-      }
-    }
   }
 
   /// A lost token is asked after within one interval, a lost dispatch given up after two more; one for a lost question or
@@ -465,6 +317,7 @@ class SimulatedRack {
   };
 
   RackPlan plan_;
+  RackPromises<Program, kLevelled> promises_{plan_};
   transport::MemoryNetwork network_;
   Prng service_prng_;
   Prng client_prng_;
@@ -472,7 +325,7 @@ class SimulatedRack {
   std::vector<Record> records_;
   std::vector<Epoch> epochs_;
   std::optional<SwitchLife<Program>> switch_;
-  std::vector<std::unique_ptr<worker::EmulatedWorkers<Net>>> hosts_;
+  Hosts hosts_;
   std::vector<ClientState> clients_;
   std::vector<Cut> cuts_;
   std::vector<std::unique_ptr<std::uint64_t>> replies_;
