@@ -83,7 +83,7 @@ class Rack {
         program_(memory_) {
     for (std::uint16_t i = 0; i < kSlices; ++i) set_slice({i});
     for (std::uint16_t i = 0; i < kWorkers; ++i) set_worker({i});
-    for (std::uint16_t i = 0; i + 1 < kTypes; ++i) memory_.set_type({i}, {static_cast<std::uint16_t>(i % 2)});
+    for (std::uint16_t i = 0; i < kTypes - 1; ++i) memory_.set_type({i}, {static_cast<std::uint16_t>(i % 2)});
   }
 
   void run() {
