@@ -50,7 +50,8 @@ void client_call(benchmark::State& state) {
     core.on_message(reply, now, [&](const Outcome& outcome) { replies += outcome.ending == Ending::kReply; });
     core.poll(now, sink, [](const Outcome&) {});
   }
-  if (replies != static_cast<std::uint64_t>(state.iterations())) state.SkipWithError("a request got no reply");
+  if (replies != static_cast<std::uint64_t>(state.iterations()))
+    state.SkipWithError("a request got no reply");
 }
 BENCHMARK(client_call)->Arg(0)->Arg(64)->Arg(4096);
 
@@ -87,7 +88,8 @@ void worker_task(benchmark::State& state) {
     const TaskView* task = core.begin(now, sink);
     core.finish(task->payload.first(8), now, sink);
   }
-  if (core.served() != static_cast<std::uint64_t>(state.iterations())) state.SkipWithError("a task was not served");
+  if (core.served() != static_cast<std::uint64_t>(state.iterations()))
+    state.SkipWithError("a task was not served");
 }
 BENCHMARK(worker_task)->Arg(8)->Arg(1024);
 
