@@ -75,6 +75,7 @@ class Worker {
     std::uint64_t served = 0;
     double idleness = 0;  ///< share of the time since open() without a task, 0..1
     std::array<std::uint64_t, kDropReasonCount> drops{};  ///< packets and tasks refused, by DropReason
+    std::uint64_t cut_packets = 0;                        ///< received longer than any packet of the protocol
   };
 
   /// Binds the socket. Tokens go out in run() or poll(). Errors: kBadOption, kNetwork (port in use).

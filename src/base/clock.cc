@@ -1,7 +1,5 @@
 #include "base/clock.h"
 
-#include <ctime>
-
 namespace rain {
 
 namespace {
@@ -20,6 +18,11 @@ Nanos monotonic_now() {
 }
 
 Nanos wall_clock_offset() { return read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC); }
+
+timespec to_timespec(Nanos duration) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return {static_cast<time_t>(duration.value / kSecond), static_cast<long>(duration.value % kSecond)};
+}
 
 Nanos thread_cpu_time() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 

@@ -2,6 +2,8 @@
 // the result down as `now`; nothing that decides includes this file.
 #pragma once
 
+#include <ctime>
+
 #include "base/time.h"
 
 namespace rain {
@@ -13,6 +15,9 @@ Nanos monotonic_now();
 /// What to subtract from wall-clock time (since 1970) to get monotonic time, as of now: for the kernel's time
 /// stamps of packets. It jumps when the wall clock is set.
 Nanos wall_clock_offset();
+
+/// A duration as the system calls that sleep want it.
+timespec to_timespec(Nanos duration);
 
 /// CPU time that this thread has used: for benchmarks on machines that do other things too.
 Nanos thread_cpu_time();

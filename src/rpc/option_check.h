@@ -10,7 +10,7 @@
 
 namespace rain::rpc {
 
-/// "KEY is VALUE; allowed: LOW..HIGH" unless it is.
+/// base/range_check.h as kBadOption.
 Expected<void> check_range(std::string_view key, std::uint64_t value, std::uint64_t low, std::uint64_t high);
 Expected<void> check_range(std::string_view key, Nanos value, Nanos low, Nanos high);
 

@@ -31,7 +31,7 @@ class SwitchGroup {
   virtual bool drained() const = 0;
 
   const SwitchCounters& counters() const { return counters_; }
-  std::uint64_t receive_overflows() const { return transport_.receive_overflows(); }
+  const transport::UdpTransport& transport() const { return transport_; }
 
  protected:
   SwitchGroup(const dataplane::MemoryShape& shape, transport::UdpTransport transport)

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/assert.h"
-#include "base/duration_text.h"
 #include "base/endpoint_text.h"
+#include "base/range_check.h"
 
 namespace rain::softswitch {
 namespace {
@@ -30,14 +30,17 @@ std::string program_names() {
   return names;
 }
 
-Result check_range(const std::string& key, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
-  if (value >= low && value <= high) return {};
-  return refuse("{} = {}: {} to {} is allowed", key, value, low, high);
+Result to_result(std::string problem) {
+  if (problem.empty()) return {};
+  return tl::unexpected(std::move(problem));
 }
 
-Result check_duration(const std::string& key, Nanos value, Nanos high) {
-  if (value >= Nanos{} && value <= high) return {};
-  return refuse("{} = {}: 0 to {} is allowed", key, format_duration(value), format_duration(high));
+Result check_range(const std::string& key, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
+  return to_result(range_problem(key, value, low, high));
+}
+
+Result check_range(const std::string& key, Nanos value, Nanos low, Nanos high) {
+  return to_result(range_problem(key, value, low, high));
 }
 
 Result check_scalars(const SwitchOptions& options) {
@@ -50,8 +53,8 @@ Result check_scalars(const SwitchOptions& options) {
   if (result) result = check_range("hold_slots", options.hold_slots, 0, 1u << 20);
   if (result) result = check_range("receive_buffer_bytes", options.receive_buffer_bytes, 0, kMaxBuffer);
   if (result) result = check_range("send_buffer_bytes", options.send_buffer_bytes, 0, kMaxBuffer);
-  if (result) result = check_duration("kernel_busy_poll", options.kernel_busy_poll, seconds(1));
-  if (result) result = check_duration("drain_limit", options.drain_limit, seconds(3600));
+  if (result) result = check_range("kernel_busy_poll", options.kernel_busy_poll, Nanos{}, seconds(1));
+  if (result) result = check_range("drain_limit", options.drain_limit, Nanos{}, seconds(3600));
   return result;
 }
 
@@ -67,13 +70,12 @@ Result check_slice(const SwitchSlice& slice) {
   return result;
 }
 
-Result check_slices(const SwitchOptions& options) {
-  if (options.slices.empty()) return refuse("slices: none; at least one is needed");
+Result check_slices(const std::vector<SwitchSlice>& slices) {
   std::set<std::string> names;
   std::set<SliceId> ids;
   std::map<TaskType, std::string> owner_of;
   std::string takes_the_rest;
-  for (const SwitchSlice& slice : options.slices) {
+  for (const SwitchSlice& slice : slices) {
     if (Result result = check_slice(slice); !result) return result;
     if (!names.insert(slice.name).second) {
       return refuse(R"(slice "{}": name: another slice has it; names differ)", slice.name);
@@ -84,15 +86,14 @@ Result check_slices(const SwitchOptions& options) {
     for (const TaskType type : slice.task_types) {
       const auto [at, is_new] = owner_of.try_emplace(type, slice.name);
       if (!is_new) {
-        return refuse(R"(slice "{}": task_types = {}: slice "{}" has it; a type belongs to one slice)",
-                      slice.name, type.value, at->second);
+        return refuse(R"(slice "{}": types = {}: slice "{}" has it; a type belongs to one slice)", slice.name,
+                      type.value, at->second);
       }
     }
     if (!slice.task_types.empty()) continue;
     if (!takes_the_rest.empty()) {
-      return refuse(
-          R"(slice "{}": task_types is empty: slice "{}" takes all other types already; one slice may)",
-          slice.name, takes_the_rest);
+      return refuse(R"(slice "{}": types is empty: slice "{}" takes all other types already; one slice may)",
+                    slice.name, takes_the_rest);
     }
     takes_the_rest = slice.name;
   }
@@ -141,10 +142,27 @@ Result check_workers(const SwitchOptions& options) {
 
 tl::expected<void, std::string> SwitchOptions::validate() const {
   Result result = check_scalars(*this);
-  if (result) result = check_slices(*this);
+  if (result && slices.empty()) result = refuse("slices: none; at least one is needed");
+  if (result) result = validate_slices();
   if (result) result = check_groups(*this);
   if (result) result = check_workers(*this);
   return result;
+}
+
+tl::expected<void, std::string> SwitchOptions::validate_slices() const { return check_slices(slices); }
+
+std::string SwitchOptions::warning() const {
+  // With a quota of 1 there are no spare tokens, and nothing overtakes.
+  if (program_info().id != dataplane::ProgramId::kRain || quota == 1) return {};
+  for (const SwitchSlice& slice : slices) {
+    if (slice.drain != 0 || spill_of(slice) == 0) continue;
+    return fmt::format(
+        "slice \"{0}\": with drain = 0 newer tasks may overtake the first {1} that wait (spill = {1}) for as "
+        "long as no "
+        "worker is idle; a drain above 0 serves them",
+        slice.name, spill_of(slice));
+  }
+  return {};
 }
 
 unsigned SwitchOptions::group_count() const {

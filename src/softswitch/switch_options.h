@@ -61,8 +61,13 @@ struct SwitchOptions {
 
   /// Nothing, or one line about the first thing that is wrong.
   tl::expected<void, std::string> validate() const;
+  /// The part of validate() that is about each slice and its place among those before it: for readers that know where
+  /// each was written.
+  tl::expected<void, std::string> validate_slices() const;
 
   // Of validated options:
+  /// One line about a choice that is allowed but seldom wanted, or "".
+  std::string warning() const;
   unsigned group_count() const;
   const dataplane::ProgramInfo& program_info() const;
   std::uint32_t workers_of(SliceId slice) const;

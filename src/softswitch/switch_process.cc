@@ -3,13 +3,14 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/prng.h"
+#include "base/stop_signals.h"
 #include "softswitch/switch_group.h"
 #include "softswitch/switch_tables.h"
 
@@ -31,37 +32,6 @@ std::unique_ptr<SwitchGroup> make_group(const SwitchOptions& options, unsigned g
             std::make_unique<ProgramGroup<Program>>(options, group, std::move(transport), boot_id));
       });
 }
-
-timespec to_timespec(Nanos duration) {
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  return {static_cast<time_t>(duration.value / kSecond), static_cast<long>(duration.value % kSecond)};
-}
-
-/// Keeps SIGINT and SIGTERM pending for whoever waits, in this thread and those started from now on.
-class StopSignals {
- public:
-  StopSignals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGINT);
-    sigaddset(&set_, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-  ~StopSignals() { restore(); }
-
-  /// False: none came within `timeout`.
-  bool wait(Nanos timeout) const {
-    const timespec limit = to_timespec(timeout);
-    return sigtimedwait(&set_, nullptr, &limit) > 0;
-  }
-  /// From now on the signals do what they did before.
-  void restore() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t set_{};
-  sigset_t before_{};
-};
 
 }  // namespace
 
@@ -91,10 +61,9 @@ tl::expected<std::unique_ptr<SwitchProcess>, std::string> SwitchProcess::start(c
       pthread_setname_np(thread.native_handle(), ("rain-switch-" + std::to_string(group)).c_str());
     }
   } catch (const std::bad_alloc&) {
-    return tl::unexpected(
-        std::string("not enough memory for the task queues: lower queue_capacity or hold_slots"));
+    throw std::runtime_error("not enough memory for the task queues: lower queue_capacity or hold_slots");
   } catch (const std::system_error& error) {
-    return tl::unexpected(std::string("cannot start a switch thread: ") + error.what());
+    throw std::runtime_error(std::string("cannot start a switch thread: ") + error.what());
   }
   return process;
 }
@@ -123,7 +92,7 @@ SwitchTotals SwitchProcess::totals() const {
   SwitchTotals totals;
   for (const auto& group : groups_) {
     totals.add(group->counters());
-    totals.receive_overflows += group->receive_overflows();
+    totals.receive_overflows += group->transport().receive_overflows();
   }
   for_each_slice([&](const SwitchSlice& slice, const SliceCounters& counters) {
     totals.slices.push_back({.name = slice.name,
@@ -142,7 +111,10 @@ SwitchReport SwitchProcess::join() {
   for_each_slice([&](const SwitchSlice&, const SliceCounters& counters) {
     report.slices.push_back({counters.queue_length, counters.queue_delay});
   });
-  for (const auto& group : groups_) report.drained = report.drained && group->drained();
+  for (const auto& group : groups_) {
+    report.drained = report.drained && group->drained();
+    report.cut_packets += group->transport().cut_packets();
+  }
   return report;
 }
 

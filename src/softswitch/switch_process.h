@@ -23,7 +23,8 @@ enum class Stage : std::uint8_t;
 class SwitchProcess {
  public:
   /// Checks the options, opens the port and starts the threads. Errors are one line: an option's key, value and what
-  /// is allowed, or "cannot bind 127.0.0.1:9000: address already in use".
+  /// is allowed, or "cannot bind 127.0.0.1:9000: address already in use". Throws std::runtime_error when the system has
+  /// no room for its memory or its threads.
   static tl::expected<std::unique_ptr<SwitchProcess>, std::string> start(const SwitchOptions& options);
 
   SwitchProcess(const SwitchProcess&) = delete;

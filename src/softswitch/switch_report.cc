@@ -38,7 +38,7 @@ std::uint64_t SwitchReport::waiting() const {
 std::string SwitchReport::text() const {
   std::string out;
   const auto line = std::back_inserter(out);
-  fmt::format_to(line, "switch counters, program {}:\n", program);
+  fmt::format_to(line, "switch counters, scheduler {}:\n", program);
   for (std::size_t i = 0; i < totals.counters.size(); ++i) {
     if (totals.counters[i] != 0)
       fmt::format_to(line, "  {:<28}{}\n", kSwitchCounters[i].name, totals.counters[i]);
@@ -53,6 +53,7 @@ std::string SwitchReport::text() const {
     fmt::format_to(line, "  {:<28}{}  (larger receive buffers help)\n", "socket_overflows",
                    totals.receive_overflows);
   }
+  if (cut_packets != 0) fmt::format_to(line, "  {:<28}{}\n", "cut_packets", cut_packets);
   fmt::format_to(line, "  {:<16}{:>12}{:>12}{:>12}{:>10}{:>14}{:>14}\n", "slice", "forwarded", "buffered",
                  "dispatched", "waiting", "queue p99", "delay p99 us");
   for (std::size_t i = 0; i < slices.size(); ++i) {

@@ -47,7 +47,8 @@ struct SwitchReport {
   std::string program;
   SwitchTotals totals;
   std::vector<SliceHistograms> slices;
-  bool drained = true;  ///< false: the time limit came first, and tasks were left in the queue
+  std::uint64_t cut_packets = 0;  ///< received longer than a buffer
+  bool drained = true;            ///< false: the time limit came first, and tasks were left in the queue
 
   /// Accepted tasks that had to wait, as a share, 0..1.
   double queued_ratio() const;

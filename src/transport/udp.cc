@@ -60,11 +60,6 @@ Endpoint from_socket_address(const SocketAddress& address) {
   return endpoint;
 }
 
-timespec to_timespec(Nanos duration) {
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  return {static_cast<time_t>(duration.value / kSecond), static_cast<long>(duration.value % kSecond)};
-}
-
 // "cannot bind 127.0.0.1:9000: address already in use"
 std::string failure(const std::string& what) {
   std::string why = std::system_category().message(errno);
@@ -246,7 +241,6 @@ std::span<RxPacket> UdpTransport::receive(Nanos now) {
   int count = recvmmsg(socket_.get(), rings.receive_headers.data(), kBatch, MSG_DONTWAIT, nullptr);
   if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
     // An ICMP error (or a signal) took the place of the packets; reading the error has cleared it.
-    if (errno != EINTR) ++peer_errors_;
     count = recvmmsg(socket_.get(), rings.receive_headers.data(), kBatch, MSG_DONTWAIT, nullptr);
   }
   if (count <= 0) return {};
@@ -310,7 +304,6 @@ void UdpTransport::flush(Nanos) {
       case ECONNREFUSED:
         // An earlier packet's ICMP error was handed over instead of sending this one: once is no verdict on
         // it.
-        ++peer_errors_;
         if (last_refused != next) {
           last_refused = next;
           break;

@@ -3,9 +3,9 @@
 //
 // Sending never fails loudly: a packet that the kernel refuses is counted (send_failures) and lost, as on any
 // network. When the socket's send buffer is full, flush() waits for room, but at most kSendPatience in all;
-// what is still unsent then is counted and dropped, so that a stuck interface cannot stop the agent. An ICMP
-// error that a peer's closed port sends back costs at most one more system call: it is counted (peer_errors)
-// and the packet goes out.
+// what is still unsent then is counted and dropped, so that a stuck interface cannot stop the agent. ICMP errors
+// that peers' closed ports send back are not looked at: the kernel keeps them from a socket that is not
+// connected, and one that it hands over all the same costs at most one more system call.
 #pragma once
 
 #include <cstddef>
@@ -66,7 +66,6 @@ class UdpTransport {
   void wait(Nanos timeout);
   const Endpoint& local() const { return local_; }
 
-  std::uint64_t peer_errors() const { return peer_errors_; }  ///< ICMP errors that came back
   std::uint64_t cut_packets() const { return cut_packets_; }  ///< received longer than a buffer
   std::uint64_t receive_overflows() const;   ///< lost because the receive buffer was full (a system call)
   std::size_t receive_buffer_bytes() const;  ///< what the kernel granted (a system call)
@@ -83,7 +82,6 @@ class UdpTransport {
   Endpoint local_{};
   std::size_t queued_ = 0;
   std::uint64_t send_failures_ = 0;
-  std::uint64_t peer_errors_ = 0;
   std::uint64_t cut_packets_ = 0;
   std::unique_ptr<Rings> rings_;
 };

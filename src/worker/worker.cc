@@ -117,7 +117,9 @@ Worker::Stats Worker::stats() const {
     const auto reason = static_cast<DropReason>(i);
     stats.drops[i] = core.drops().get(reason) + impl_->agent.malformed().get(reason);
   }
-  stats.drops[static_cast<std::size_t>(DropReason::kSendFailed)] += impl_->agent.transport().send_failures();
+  const transport::UdpTransport& socket = impl_->agent.transport();
+  stats.drops[static_cast<std::size_t>(DropReason::kSendFailed)] += socket.send_failures();
+  stats.cut_packets = socket.cut_packets();
   return stats;
 }
 

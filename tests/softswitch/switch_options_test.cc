@@ -64,39 +64,39 @@ const Case kCases[] = {
     {"program_of_the_simulator", [](auto& o) { o.program = "draconis"; },
      "program = \"draconis\": one of rain, rain-paper, racksched, pallas, random, round-robin, jsq is "
      "allowed"},
-    {"quota_0", [](auto& o) { o.quota = 0; }, "quota = 0: 1 to 8 is allowed"},
-    {"quota_9", [](auto& o) { o.quota = 9; }, "quota = 9: 1 to 8 is allowed"},
-    {"hold_slots", [](auto& o) { o.hold_slots = 1048577; }, "hold_slots = 1048577: 0 to 1048576 is allowed"},
+    {"quota_0", [](auto& o) { o.quota = 0; }, "quota is 0; allowed: 1..8"},
+    {"quota_9", [](auto& o) { o.quota = 9; }, "quota is 9; allowed: 1..8"},
+    {"hold_slots", [](auto& o) { o.hold_slots = 1048577; }, "hold_slots is 1048577; allowed: 0..1048576"},
     {"receive_buffer", [](auto& o) { o.receive_buffer_bytes = 1073741825; },
-     "receive_buffer_bytes = 1073741825: 0 to 1073741824 is allowed"},
+     "receive_buffer_bytes is 1073741825; allowed: 0..1073741824"},
     {"send_buffer", [](auto& o) { o.send_buffer_bytes = UINT64_MAX; },
-     "send_buffer_bytes = 18446744073709551615: 0 to 1073741824 is allowed"},
+     "send_buffer_bytes is 18446744073709551615; allowed: 0..1073741824"},
     {"kernel_busy_poll", [](auto& o) { o.kernel_busy_poll = seconds(2); },
-     "kernel_busy_poll = 2s: 0 to 1s is allowed"},
-    {"drain_limit", [](auto& o) { o.drain_limit = Nanos{-1}; }, "drain_limit = -1ns: 0 to 3600s is allowed"},
+     "kernel_busy_poll is 2s; allowed: 0s..1s"},
+    {"drain_limit", [](auto& o) { o.drain_limit = Nanos{-1}; }, "drain_limit is -1ns; allowed: 0s..3600s"},
     {"no_slices", [](auto& o) { o.slices.clear(); }, "slices: none; at least one is needed"},
     {"slice_name", [](auto& o) { o.slices[1].name.clear(); }, "slice 5: name = \"\": a name is needed"},
     {"slice_name_twice", [](auto& o) { o.slices[1].name = "fast"; },
      "slice \"fast\": name: another slice has it; names differ"},
-    {"slice_id", [](auto& o) { o.slices[1].id = {64}; }, "slice \"rest\": id = 64: 0 to 63 is allowed"},
+    {"slice_id", [](auto& o) { o.slices[1].id = {64}; }, "slice \"rest\": id is 64; allowed: 0..63"},
     {"slice_id_twice", [](auto& o) { o.slices[1].id = {0}; },
      "slice \"rest\": id = 0: another slice has it; ids differ"},
     {"queue_capacity_0", [](auto& o) { o.slices[1].queue_capacity = 0; },
-     "slice \"rest\": queue_capacity = 0: 1 to 1048576 is allowed"},
+     "slice \"rest\": queue_capacity is 0; allowed: 1..1048576"},
     {"queue_capacity_large", [](auto& o) { o.slices[1].queue_capacity = 1048577; },
-     "slice \"rest\": queue_capacity = 1048577: 1 to 1048576 is allowed"},
-    {"spill", [](auto& o) { o.slices[1].spill = 9; }, "slice \"rest\": spill = 9: 0 to 8 is allowed"},
+     "slice \"rest\": queue_capacity is 1048577; allowed: 1..1048576"},
+    {"spill", [](auto& o) { o.slices[1].spill = 9; }, "slice \"rest\": spill is 9; allowed: 0..8"},
     {"type_twice", [](auto& o) { o.slices[1].task_types = {TaskType{2}}; },
-     "slice \"rest\": task_types = 2: slice \"fast\" has it; a type belongs to one slice"},
+     "slice \"rest\": types = 2: slice \"fast\" has it; a type belongs to one slice"},
     {"two_take_the_rest", [](auto& o) { o.slices[0].task_types.clear(); },
-     "slice \"rest\": task_types is empty: slice \"fast\" takes all other types already; one slice may"},
-    {"group", [](auto& o) { o.slices[1].group = 16; }, "slice \"rest\": group = 16: 0 to 15 is allowed"},
+     "slice \"rest\": types is empty: slice \"fast\" takes all other types already; one slice may"},
+    {"group", [](auto& o) { o.slices[1].group = 16; }, "slice \"rest\": group is 16; allowed: 0..15"},
     {"group_gap", [](auto& o) { o.slices[1].group = 2; },
      "group = 1: no slice has it; groups are numbered from 0 to 2 without gaps"},
-    {"worker_id", [](auto& o) { o.workers[1].id = {1024}; }, "worker 1024: id = 1024: 0 to 1023 is allowed"},
+    {"worker_id", [](auto& o) { o.workers[1].id = {1024}; }, "worker 1024: id is 1024; allowed: 0..1023"},
     {"worker_id_twice", [](auto& o) { o.workers[1].id = {0}; },
      "worker 0: id: another worker has it; ids differ"},
-    {"worker_weight", [](auto& o) { o.workers[1].weight = 0; }, "worker 7: weight = 0: 1 to 8 is allowed"},
+    {"worker_weight", [](auto& o) { o.workers[1].weight = 0; }, "worker 7: weight is 0; allowed: 1..8"},
     {"worker_of_an_unknown_slice", [](auto& o) { o.workers[1].slice = {3}; },
      "worker 7: slice = 3: no slice has this id"},
     {"worker_port", [](auto& o) { o.workers[1].address.port = 0; },
@@ -124,6 +124,23 @@ TEST(SwitchOptions, spill_of__a_quarter_of_the_slices_workers_by_default) {
   EXPECT_EQ(options.spill_of(options.slices[1]), 1u);
   options.slices[1].spill = 0;
   EXPECT_EQ(options.spill_of(options.slices[1]), 0u);
+}
+
+TEST(SwitchOptions, warning__tasks_that_may_starve) {
+  SwitchOptions options = valid();
+  EXPECT_EQ(options.warning(), "");
+  options.slices[1].drain = 0;
+  EXPECT_EQ(options.warning(), "") << "spill is 0";
+  options.slices[1].spill = 8;
+  EXPECT_EQ(options.warning(),
+            "slice \"rest\": with drain = 0 newer tasks may overtake the first 8 that wait (spill = 8) for "
+            "as long as no "
+            "worker is idle; a drain above 0 serves them");
+  options.quota = 1;
+  EXPECT_EQ(options.warning(), "") << "no spare tokens";
+  options.quota = 4;
+  options.program = "rain-paper";
+  EXPECT_EQ(options.warning(), "") << "another scheduler";
 }
 
 TEST(SwitchOptions, group_count__one_more_than_the_last) {

@@ -311,7 +311,7 @@ TEST(RunSwitch, start__errors_come_back_and_signals_work_as_before) {
   options.quota = 99;
   const auto report = run_switch(options, {});
   ASSERT_FALSE(report.has_value());
-  EXPECT_EQ(report.error(), "quota = 99: 1 to 8 is allowed");
+  EXPECT_EQ(report.error(), "quota is 99; allowed: 1..8");
   sigset_t blocked;
   pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
   EXPECT_FALSE(sigismember(&blocked, SIGTERM));

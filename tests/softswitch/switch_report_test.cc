@@ -53,17 +53,20 @@ TEST(SwitchReport, queue_p99__over_all_slices) {
 TEST(SwitchReport, text__names_what_happened_and_nothing_else) {
   SwitchReport report = report_of_two_threads();
   const std::string text = report.text();
-  EXPECT_THAT(text, HasSubstr("program rain"));
+  EXPECT_THAT(text, HasSubstr("scheduler rain"));
   EXPECT_THAT(text, HasSubstr("forwarded                   90\n"));
   EXPECT_THAT(text, HasSubstr("drop.queue_full             3\n"));
   EXPECT_THAT(text, Not(HasSubstr("drop.bad_magic")));
   EXPECT_THAT(text, Not(HasSubstr("socket_overflows")));
+  EXPECT_THAT(text, Not(HasSubstr("cut_packets")));
   EXPECT_THAT(text, Not(HasSubstr("not drained")));
   EXPECT_THAT(text, HasSubstr("\n  slow "));
   report.drained = false;
   report.totals.receive_overflows = 7;
   EXPECT_THAT(report.text(), HasSubstr("not drained in time: 2 tasks"));
+  report.cut_packets = 9;
   EXPECT_THAT(report.text(), HasSubstr("socket_overflows            7"));
+  EXPECT_THAT(report.text(), HasSubstr("cut_packets                 9\n"));
 }
 
 TEST(SwitchCounters, list__names_are_distinct_and_explained) {

@@ -167,12 +167,22 @@ TEST_F(WorkerTest, socket__client_that_takes_it_for_the_switch_hears_so) {
   EXPECT_EQ(answer(worker).drop.reason, DropReason::kUnexpectedMessage);
 }
 
+TEST_F(WorkerTest, socket__cut_packets_are_counted) {
+  Worker worker = open();
+  send_raw(std::string(4000, 'x'), worker);
+  request();
+  EXPECT_EQ(answer(worker).type, wire::MessageType::kReply);
+  EXPECT_EQ(worker.stats().cut_packets, 1u);
+}
+
 TEST_F(WorkerTest, push__quota_0_serves_and_reports) {
   Worker worker = open(echo, {.id = WorkerId{3}, .quota = 0});
   the_switch.push_to = {{WorkerId{3}, Endpoint::v4(127, 0, 0, 1, worker.local_port())}};
   request();
   EXPECT_EQ(answer(worker).type, wire::MessageType::kReply);
-  while (the_switch.reports == 0) the_switch.poll(monotonic_now());
+  const Nanos limit = monotonic_now() + seconds(10);
+  while (the_switch.reports == 0 && monotonic_now() < limit) the_switch.poll(monotonic_now());
+  EXPECT_EQ(the_switch.reports, 1u);
   EXPECT_EQ(the_switch.tokens(), 0u);
 }
 
@@ -194,15 +204,16 @@ TEST_F(WorkerTest, stop__from_another_thread_ends_run) {
 TEST_F(WorkerTest, stop__from_the_handler_serves_what_is_held) {
   Worker* self = nullptr;
   int served = 0;
+  const Nanos limit = monotonic_now() + seconds(10);
   Worker worker = open([&](const Task&, ReplyBuffer&) {
     // Both requests have come; the second is in the socket or in the FIFO when the first ends.
     if (++served == 1) {
-      while (the_switch.tasks() > 0 || the_switch.tokens() > 2) the_switch.poll(monotonic_now());
+      while ((the_switch.tasks() > 0 || the_switch.tokens() > 2) && monotonic_now() < limit)
+        the_switch.poll(monotonic_now());
       self->stop();
     }
   });
   self = &worker;
-  const Nanos limit = monotonic_now() + seconds(10);
   while (the_switch.tokens() < 4 && monotonic_now() < limit) {
     the_switch.poll(monotonic_now());
     worker.poll();

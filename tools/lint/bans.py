@@ -18,6 +18,7 @@ RANDOM_FILES = ("src/base/prng.h",)
 
 # Who may include base/clock.h: the run loops, and the programs around them. Nothing that decides.
 CLOCK_RIMS = (
+    "src/base/stop_signals",  # sleeps in the kernel
     "src/transport/udp",  # sleeps in the kernel
     "src/softswitch/",
     "src/client/",
