@@ -1,4 +1,4 @@
-// `rain budget PROGRAM`: what a scheduler would cost on a programmable switch, beside the figures of the Rain
+// `rain budget SCHEDULER`: what a scheduler would cost on a programmable switch, beside the figures of the Rain
 // paper's prototype (section 4). The arithmetic is dataplane/budget.h's; this prints it.
 #include <fmt/format.h>
 
@@ -58,7 +58,7 @@ Question read_question(const BudgetFlags& flags) {
   for (const dataplane::ProgramInfo& info : dataplane::kPrograms) names.push_back(info.name);
   question.program = dataplane::find_program(flags.program);
   if (question.program == nullptr) {
-    throw InputError(fmt::format("PROGRAM = {}: one of {}{}", flags.program, comma_list(names),
+    throw InputError(fmt::format("SCHEDULER = {}: one of {}{}", flags.program, comma_list(names),
                                  did_you_mean(flags.program, names)));
   }
   std::uint32_t workers = 32;
@@ -98,7 +98,7 @@ ordered_json budget_json(const Question& question, std::span<const RegisterSpec>
                       {"registers", names}});
   }
   return {{"schema", "rain.budget/1"},
-          {"program", question.program->name},
+          {"scheduler", question.program->name},
           {"levels", question.levels},
           {"workers", question.shape.workers},
           {"slices", question.shape.slices},
@@ -127,7 +127,7 @@ std::string verdict(const Budget& budget) {
 }
 
 void print_table(const Question& question, std::span<const RegisterSpec> registers, const Budget& budget) {
-  fmt::print("program {}: {}\n", question.program->name, question.program->help);
+  fmt::print("scheduler {}: {}\n", question.program->name, question.program->help);
   fmt::print("{} level{}, {} worker{}, {} slice{}, {} task entries a slice\n\n", question.levels,
              question.levels == 1 ? "" : "s", question.shape.workers, question.shape.workers == 1 ? "" : "s",
              question.shape.slices, question.shape.slices == 1 ? "" : "s", question.shape.task_ring);
@@ -167,7 +167,7 @@ int run_budget(const BudgetFlags& flags) {
 
 Run declare_budget(CLI::App& app) {
   auto flags = std::make_shared<BudgetFlags>();
-  app.add_option("PROGRAM", flags->program, "the scheduler, as in [switch] scheduler")->required();
+  app.add_option("SCHEDULER", flags->program, "one of those that README.md lists")->required();
   declare_key_flag(app, flags->numbers, "levels", "largest quota of a worker, 1..8 (4)", "N");
   declare_key_flag(app, flags->numbers, "workers", "worker table entries (32)", "N");
   declare_key_flag(app, flags->numbers, "slices", "slices (1)", "N");

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "tools/input_error.h"
@@ -57,6 +59,14 @@ std::string command_problem(int argc, const char* const* argv) {
                      did_you_mean(argv[1], names));
 }
 
+/// Standard output that could not be written is a failure, whatever the command made of itself.
+int flush_output(const std::string& command, int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  std::fputs(fmt::format("{}: cannot write standard output: {}\n", command, std::strerror(errno)).c_str(),
+             stderr);
+  return status == kExitOk ? kExitFailed : status;
+}
+
 int bad_input(const std::string& command, const std::string& problem) {
   std::fputs(fmt::format("{}: {}\n", command, problem).c_str(), stderr);
   return kExitBadInput;
@@ -88,10 +98,10 @@ int run_command(int argc, const char* const* argv) {
   } catch (const CLI::CallForHelp&) {
     const auto parsed = app.get_subcommands();
     std::fputs((parsed.empty() ? app : *parsed.front()).help().c_str(), stdout);
-    return kExitOk;
+    return flush_output(name, kExitOk);
   } catch (const CLI::CallForVersion& version) {
     std::printf("%s\n", version.what());
-    return kExitOk;
+    return flush_output(name, kExitOk);
   } catch (const CLI::ParseError& error) {
     const auto parsed = app.get_subcommands();
     if (parsed.empty()) return bad_input(name, command_problem(argc, argv));
@@ -102,7 +112,7 @@ int run_command(int argc, const char* const* argv) {
   const auto all = app.get_subcommands([](CLI::App*) { return true; });
   const auto index = static_cast<std::size_t>(std::find(all.begin(), all.end(), chosen) - all.begin());
   try {
-    return runs[index]();
+    return flush_output(name, runs[index]());
   } catch (const InputError& error) {
     return bad_input(name, error.what());
   } catch (const std::exception& error) {

@@ -64,7 +64,7 @@ std::optional<Report> run_one(RackFile rack, const std::string& scheduler, LoadP
   rack.set_scheduler(scheduler);
   plan.facts = facts_of(rack);
   std::fputs(fmt::format("rain compare: scheduler {}\n", scheduler).c_str(), stderr);
-  Supervisor supervisor(stderr);
+  Supervisor supervisor("rain compare", stderr);
   RackRun run(supervisor, rack);
   const bool started = run.start(plan);
   if (started && plan.rate_per_second == 0) {

@@ -94,7 +94,10 @@ std::array<std::uint64_t, kDropReasonCount> EmulatedServer::drops() const {
     sums[reason] = agents_->workers.drops().get(which);
     for (unsigned i = 0; i < options_.count; ++i) sums[reason] += agents_->workers.core(i).drops().get(which);
   }
+  sums[static_cast<std::size_t>(DropReason::kSendFailed)] += agents_->workers.transport().send_failures();
   return sums;
 }
+
+std::uint64_t EmulatedServer::cut_packets() const { return agents_->workers.transport().cut_packets(); }
 
 }  // namespace rain::tools

@@ -41,7 +41,8 @@ class EmulatedServer {
 
   // After run().
   std::uint64_t served() const;
-  std::array<std::uint64_t, kDropReasonCount> drops() const;
+  std::array<std::uint64_t, kDropReasonCount> drops() const;  ///< by DropReason, refused sends included
+  std::uint64_t cut_packets() const;
 
  private:
   struct Agents;

@@ -5,15 +5,16 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/endpoint_text.h"
+#include "base/stop_signals.h"
 #include "tools/input_error.h"
 #include "tools/progress_line.h"
-#include "tools/stop_signals.h"
 #include "tools/suggest.h"
 #include "tools/toml_reader.h"
 
@@ -33,13 +34,15 @@ struct Flags {
   bool calibrate = false;
 };
 
-/// Sets `stop` when SIGINT or SIGTERM comes, while it lives. A second one is left to end the process.
+/// Sets `stop` when SIGINT or SIGTERM comes, while it lives. A second one ends the process at once.
 class StopOnSignal {
  public:
   explicit StopOnSignal(std::atomic<bool>& stop)
       : thread_([this, &stop] {
           while (!ended_.load(std::memory_order_relaxed)) {
-            if (wait_for_stop_signal(milliseconds(50))) stop.store(true, std::memory_order_relaxed);
+            if (!signals_.wait(milliseconds(50)) || !stop.exchange(true)) continue;
+            std::fputs("rain load: a second signal: ended without a report\n", stderr);
+            std::_Exit(kExitFailed);
           }
         }) {}
   StopOnSignal(const StopOnSignal&) = delete;
@@ -50,6 +53,7 @@ class StopOnSignal {
   }
 
  private:
+  StopSignals signals_;
   std::atomic<bool> ended_{false};
   std::thread thread_;
 };
@@ -122,7 +126,6 @@ int run(const Flags& flags) {
   if (plan.load.rate.capacity_share > 0 && !plan.facts.workers) {
     throw InputError("--rate: a share of capacity needs --config or --workers");
   }
-  block_stop_signals();
   std::atomic<bool> stop{false};
   const StopOnSignal stop_on_signal(stop);
   if (const std::string problem = probe(plan, kProbePatience, stop); !problem.empty()) {
@@ -204,7 +207,7 @@ void check_writable(const std::string& path) {
 void write_report(const Report& report, const std::string& path) {
   std::ofstream stream(path);
   stream << to_json(report, true).dump() << '\n';
-  if (!stream.flush()) throw InputError(fmt::format("--out = {}: cannot be written", path));
+  if (!stream.flush()) throw std::runtime_error(fmt::format("--out = {}: cannot be written", path));
 }
 
 int exit_status_of(const Report& report) {

@@ -26,7 +26,7 @@ RackFacts facts_of(const RackFile& rack);
 /// Requests a second for a rate, given what `workers` can serve. `mean_service_us` 0: not known; then a share is refused.
 double resolve_rate(const Rate& rate, double workers, double mean_service_us);
 
-/// Writes the report with its distributions to `path`. Throws InputError when it cannot be written.
+/// Writes the report with its distributions to `path`. Throws std::runtime_error when it cannot be written.
 void write_report(const Report& report, const std::string& path);
 /// Refuses early what write_report() would refuse late.
 void check_writable(const std::string& path);

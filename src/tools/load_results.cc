@@ -61,6 +61,7 @@ void LoadResults::merge(const LoadResults& other) {
   send_lag.merge(other.send_lag);
   measured.merge(other.measured);
   warmup.merge(other.warmup);
+  sockets += other.sockets;
   queued += other.queued;
   completed_in_window += other.completed_in_window;
   application_errors += other.application_errors;
@@ -108,6 +109,7 @@ Report make_report(const LoadResults& results, Nanos measured) {
     report.in_switch.queue_p99 = summarise(results.queue_length, 1).p99;
   }
   report.events = results.measured.sent + results.warmup.sent;
+  report.sockets = results.sockets;
   report.application_errors = results.application_errors;
   report.first_application_error = results.first_application_error;
   return report;

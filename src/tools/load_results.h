@@ -45,7 +45,8 @@ struct LoadResults {
   OutcomeCounts measured, warmup;
   std::uint64_t queued = 0;               ///< waited in the switch
   std::uint64_t completed_in_window = 0;  ///< replies, of any request, that arrived in the measured window
-  std::uint64_t application_errors = 0;   ///< replies in which the application refused
+  SocketCounts sockets;
+  std::uint64_t application_errors = 0;  ///< replies in which the application refused
   std::string first_application_error{};
 
   /// A completed request of the measured window. `lag`: how late it was sent; `latency`: since it was sent.

@@ -134,7 +134,11 @@ void watch(const std::vector<std::unique_ptr<Connection>>& connections, const Lo
 Report report_of(const LoadPlan& plan, const std::vector<std::unique_ptr<Connection>>& connections,
                  Nanos started) {
   LoadResults results(plan.load.classes.size());
-  for (const auto& connection : connections) results.merge(connection->agent->results());
+  for (const auto& connection : connections) {
+    results.merge(connection->agent->results());
+    const transport::UdpTransport& socket = connection->agent->transport();
+    results.sockets += {.send_failures = socket.send_failures(), .cut_packets = socket.cut_packets()};
+  }
   const LoadWindow& window = connections.front()->agent->window();
   Report report = make_report(results, window.duration);
   for (std::size_t i = 0; i < plan.load.classes.size(); ++i) {

@@ -58,6 +58,8 @@ void LoadSection::read(TomlReader& reader) {
   });
   reader.flag("busy_poll", busy_poll);
   read_classes(reader);
+  if (rate.capacity_share > 0 && mean_service_ns() == 0.0)
+    reader.refuse("rate", "requests a second, as a share of capacity needs service times above 0");
   reader.finish();
 }
 

@@ -61,7 +61,7 @@ int run(const Flags& flags) {
   }
   if (!flags.out.empty()) check_writable(flags.out);
   LoadPlan plan = make_plan(rack, flags);
-  Supervisor supervisor(stderr);
+  Supervisor supervisor("rain rack", stderr);
   RackRun run(supervisor, rack);
   if (!run.start(plan)) {
     complain(run.stop());

@@ -56,7 +56,7 @@ SwitchSlice read_slice(TomlReader& reader, std::size_t index) {
   SwitchSlice slice;
   slice.id.value = static_cast<std::uint16_t>(index);
   slice.name.clear();
-  reader.text("name", slice.name);
+  reader.name("name", slice.name);
   std::vector<std::int64_t> types;
   reader.integers("types", types, 0, UINT16_MAX);
   for (const std::int64_t type : types)
@@ -69,7 +69,7 @@ SwitchSlice read_slice(TomlReader& reader, std::size_t index) {
   reader.flag("recirculate", slice.recirculate);
   reader.integer("group", slice.group, 0, softswitch::kMaxGroups - 1, "the switch thread");
   reader.finish();
-  if (slice.name.empty()) reader.refuse("name", "a string that is not empty");
+  if (slice.name.empty()) reader.refuse("name", kNameAllowed);
   return slice;
 }
 
@@ -108,7 +108,7 @@ ServerSection read_server(TomlReader reader, const std::vector<SwitchSlice>& sli
   ServerSection section;
   section.line = reader.line();
   section.name = fmt::format("server-{}", index);
-  reader.text("name", section.name);
+  reader.name("name", section.name);
   reader.parsed("address", "a numeric address as a string", [&](std::string_view text) {
     section.address = text;
     const auto endpoint = parse_endpoint(address_and_port(section.address, 1));
@@ -184,6 +184,7 @@ RackFile RackFile::read(const std::string& path) {
   for (TomlReader& one : slices) {
     switch_slices.push_back(read_slice(one, switch_slices.size()));
     rack.slice_lines_.push_back(one.line());
+    if (const auto valid = rack.in_switch.validate_slices(); !valid) rack.refuse(one.line(), valid.error());
   }
   if (slices.empty()) {
     switch_slices.emplace_back();
@@ -199,7 +200,6 @@ RackFile RackFile::read(const std::string& path) {
     rack.load->read(*load);
   }
   rack.check_slices();
-  rack.check_groups();
   rack.check_servers();
   rack.check_load();
   rack.list_workers();
@@ -233,39 +233,11 @@ void RackFile::refuse(std::uint32_t line, const std::string& problem) const {
 }
 
 void RackFile::check_slices() const {
-  std::set<std::string> names;
-  std::map<TaskType, std::string> types;
-  unsigned without_types = 0;
-  if (in_switch.slices.size() > dataplane::kMaxSlices) {
-    refuse(slice_lines_.back(),
-           fmt::format("{} slices: at most {}", in_switch.slices.size(), dataplane::kMaxSlices));
-  }
   for (const SwitchSlice& slice : in_switch.slices) {
-    const std::uint32_t line = slice_lines_[slice.id.value];
-    if (!names.insert(slice.name).second) {
-      refuse(line, fmt::format("key 'name' = \"{}\": another slice has this name", slice.name));
-    }
-    for (const TaskType type : slice.task_types) {
-      const auto [other, fresh] = types.emplace(type, slice.name);
-      if (fresh) continue;
-      refuse(line, fmt::format("key 'types' = {}: slice \"{}\" has this type", type.value, other->second));
-    }
-    if (slice.task_types.empty() && ++without_types > 1) {
-      refuse(line, "key 'types' is missing: only one slice may leave it out (it serves all other types)");
-    }
     const auto names_it = [&](const ServerSection& server) { return server.slice == slice.id; };
-    if (std::none_of(servers.begin(), servers.end(), names_it)) {
-      refuse(line, fmt::format("slice \"{}\" has no workers: a [[server]] must name it", slice.name));
-    }
-  }
-}
-
-void RackFile::check_groups() const {
-  for (unsigned group = 0; group < in_switch.group_count(); ++group) {
-    const auto in_group = [group](const SwitchSlice& slice) { return slice.group == group; };
-    if (std::any_of(in_switch.slices.begin(), in_switch.slices.end(), in_group)) continue;
-    refuse(slice_lines_.front(),
-           fmt::format("key 'group': no slice has {}; groups are numbered from 0 without gaps", group));
+    if (std::any_of(servers.begin(), servers.end(), names_it)) continue;
+    refuse(slice_lines_[slice.id.value],
+           fmt::format("slice \"{}\" has no workers: a [[server]] must name it", slice.name));
   }
 }
 

@@ -72,7 +72,6 @@ struct RackFile {
   void list_workers();
   // What concerns several sections at once.
   void check_slices() const;
-  void check_groups() const;
   void check_servers() const;
   void check_load() const;
   [[noreturn]] void refuse(std::uint32_t line, const std::string& problem) const;

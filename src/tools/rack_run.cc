@@ -2,13 +2,12 @@
 #include "tools/rack_run.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
-#include <exception>
+#include <chrono>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <thread>
 
 #include "tools/input_error.h"
 #include "tools/load_command.h"
@@ -23,11 +22,17 @@ constexpr Nanos kCalibrationTime = seconds(1);
 constexpr Nanos kStopPatience = seconds(5);
 constexpr Nanos kStep = milliseconds(50);
 
+struct StopWork {
+  std::atomic<bool>& stop;
+  ~StopWork() { stop.store(true, std::memory_order_relaxed); }
+};
+
 }  // namespace
 
 void RackRun::check_children() const {
   const Supervisor::Child* ended = supervisor_.first_ended();
-  if (ended == nullptr) return;
+  // Whoever signalled us may have signalled them too.
+  if (ended == nullptr || supervisor_.interrupted()) return;
   if (ended->exit_status() == kExitBadInput) throw InputError(ended->obituary());
   throw std::runtime_error(ended->obituary());
 }
@@ -64,24 +69,16 @@ bool RackRun::start(const LoadPlan& plan) {
 
 void RackRun::run_watched(const std::function<void(const std::atomic<bool>& stop)>& work) {
   std::atomic<bool> stop{false};
-  std::atomic<bool> done{false};
-  std::exception_ptr problem;
-  std::thread thread([&] {
-    try {
-      work(stop);
-    } catch (...) {
-      problem = std::current_exception();
-    }
-    done.store(true, std::memory_order_release);
-  });
-  while (!done.load(std::memory_order_acquire)) {
+  // Ends with this function, however that ends: the destructors stop the work, then wait for it.
+  std::future<void> done = std::async(std::launch::async, [&] { work(stop); });
+  const StopWork stop_work{stop};
+  while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     supervisor_.step(kStep);
     if (supervisor_.interrupted() || supervisor_.first_ended() != nullptr)
       stop.store(true, std::memory_order_relaxed);
   }
-  thread.join();
   check_children();
-  if (problem) std::rethrow_exception(problem);
+  done.get();
 }
 
 double RackRun::rate_of(const LoadPlan& plan, unsigned cores) {
@@ -123,7 +120,7 @@ RackRun::Stopped RackRun::stop() {
     const bool by_itself = supervisor_.stop(i, patience);
     const Supervisor::Child& child = supervisor_.child(i);
     // One that was told to end before it was up had no time to learn how.
-    if (child.succeeded() || (by_itself && !child.ready && child.killed_by(SIGTERM))) continue;
+    if (child.succeeded() || (by_itself && !child.ready)) continue;
     if (!stopped.problem.empty()) continue;
     stopped.problem = by_itself ? child.obituary()
                                 : fmt::format("{} did not stop within {} s and was killed", child.name,

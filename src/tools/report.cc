@@ -126,6 +126,12 @@ Distribution distribution_of(const Histogram& histogram, double scale) {
   return points;
 }
 
+SocketCounts& SocketCounts::operator+=(const SocketCounts& other) {
+  send_failures += other.send_failures;
+  cut_packets += other.cut_packets;
+  return *this;
+}
+
 std::uint64_t Outcomes::dropped_total() const {
   return std::accumulate(dropped.begin(), dropped.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
@@ -176,6 +182,8 @@ ordered_json to_json(const Report& report, bool with_distributions) {
   json["schedule_warning"] =
       report.kept_schedule ? ordered_json(nullptr) : ordered_json(report.schedule_warning());
   json["warmup_outcomes"] = outcomes_json(report.warmup_outcomes);
+  json["sockets"] = {{"send_failures", report.sockets.send_failures},
+                     {"cut_packets", report.sockets.cut_packets}};
   json["application_errors"] = report.application_errors;
   return json;
 }
@@ -214,6 +222,10 @@ std::string to_table(const Report& report) {
       in_switch.queued_ratio ? fmt::format("{:.1f}", *in_switch.queued_ratio * 100) : "-",
       short_number(in_switch.queue_p99),
       in_switch.recirculations ? std::to_string(*in_switch.recirculations) : "unknown");
+  if (report.sockets != SocketCounts{}) {
+    text += fmt::format("  the generator's sockets: {} sends refused, {} packets cut\n",
+                        report.sockets.send_failures, report.sockets.cut_packets);
+  }
   if (report.application_errors != 0) {
     text += fmt::format("  WARNING: {} replies report an error, the first: {}\n", report.application_errors,
                         report.first_application_error);

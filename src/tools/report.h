@@ -61,6 +61,15 @@ struct SwitchReport {
       queue_p99;  ///< 99th percentile of the slice's queue length when a task left the switch
 };
 
+/// What the generator's sockets counted.
+struct SocketCounts {
+  std::uint64_t send_failures = 0;  ///< packets that the kernel refused
+  std::uint64_t cut_packets = 0;    ///< received longer than any packet of the protocol
+
+  SocketCounts& operator+=(const SocketCounts& other);
+  bool operator==(const SocketCounts&) const = default;
+};
+
 struct Report {
   std::string scheduler;  ///< empty: not known
   std::optional<unsigned> workers, depth;
@@ -83,6 +92,7 @@ struct Report {
   Summary send_lag_us;  ///< actual minus intended send time
   bool kept_schedule = true;
   Outcomes warmup_outcomes;
+  SocketCounts sockets;
   std::uint64_t application_errors = 0;  ///< replies in which the application refused; among the completed
   std::string first_application_error;
 

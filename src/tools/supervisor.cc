@@ -16,8 +16,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "base/clock.h"
+#include "tools/input_error.h"
 
 namespace rain::tools {
 namespace {
@@ -71,15 +73,11 @@ std::string Supervisor::Child::obituary() const {
   return name + ' ' + ending() + (by_itself && !last_line.empty() ? ": " + last_line : "");
 }
 
-bool Supervisor::Child::killed_by(int signal) const {
-  return wait_status && WIFSIGNALED(*wait_status) && WTERMSIG(*wait_status) == signal;
-}
-
 int Supervisor::Child::exit_status() const {
   return wait_status && WIFEXITED(*wait_status) ? WEXITSTATUS(*wait_status) : 1;
 }
 
-Supervisor::Supervisor(std::FILE* out) : out_(out) {
+Supervisor::Supervisor(std::string command, std::FILE* out) : command_(std::move(command)), out_(out) {
   const sigset_t signals = handled_signals();
   if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0) throw system_error("cannot block signals");
   signal_fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -87,11 +85,7 @@ Supervisor::Supervisor(std::FILE* out) : out_(out) {
 }
 
 Supervisor::~Supervisor() {
-  for (Process& process : children_) {
-    if (!process.state.running()) continue;
-    kill(-process.state.pid, SIGKILL);
-    waitpid(process.state.pid, nullptr, 0);
-  }
+  kill_children();
   for (const Process& process : children_) {
     if (process.out.fd >= 0) close(process.out.fd);
     if (process.err.fd >= 0) close(process.err.fd);
@@ -99,6 +93,15 @@ Supervisor::~Supervisor() {
   close(signal_fd_);
   const sigset_t signals = handled_signals();
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+void Supervisor::kill_children() {
+  for (const Process& process : children_) {
+    if (process.state.running()) kill(-process.state.pid, SIGKILL);
+  }
+  for (const Process& process : children_) {
+    if (process.state.running()) waitpid(process.state.pid, nullptr, 0);
+  }
 }
 
 std::size_t Supervisor::start(std::string name, const std::vector<std::string>& arguments, bool capture) {
@@ -147,7 +150,13 @@ void Supervisor::step(Nanos timeout) {
 void Supervisor::take_signals() {
   signalfd_siginfo info{};
   while (read(signal_fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) interrupted_ = true;
+    if (info.ssi_signo != SIGINT && info.ssi_signo != SIGTERM) continue;
+    if (interrupted_) {
+      kill_children();
+      std::fputs((command_ + ": a second signal: all processes were killed\n").c_str(), stderr);
+      std::_Exit(kExitFailed);
+    }
+    interrupted_ = true;
   }
 }
 

@@ -36,12 +36,12 @@ class Supervisor {
     std::string ending() const;
     /// ending(), and its last line where that may explain it.
     std::string obituary() const;
-    int exit_status() const;           ///< 0..255; 1 when a signal ended it
-    bool killed_by(int signal) const;  ///< a signal ended it, this one
+    int exit_status() const;  ///< 0..255; 1 when a signal ended it
   };
 
-  /// Prefixed lines go to `out`. Blocks SIGINT, SIGTERM and SIGCHLD for this process until destruction.
-  explicit Supervisor(std::FILE* out);
+  /// Prefixed lines go to `out`. Blocks SIGINT, SIGTERM and SIGCHLD for this process until destruction. A second SIGINT
+  /// or SIGTERM kills the children and ends this process at once, with status 1 and one line that begins with `command`.
+  Supervisor(std::string command, std::FILE* out);
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
   ~Supervisor();  ///< kills what still runs
@@ -77,7 +77,9 @@ class Supervisor {
   void take_line(Process& process, const Stream& stream, std::string_view line);
   void reap();
   void take_signals();
+  void kill_children();
 
+  std::string command_;
   std::FILE* out_;
   int signal_fd_ = -1;
   bool interrupted_ = false;

@@ -56,6 +56,7 @@ ordered_json report_json(const SwitchReport& report) {
           {"counters", counters},
           {"drops", drops},
           {"socket_overflows", report.totals.receive_overflows},
+          {"cut_packets", report.cut_packets},
           {"queued_ratio", report.queued_ratio()},
           {"queue_p99", report.queue_p99()},
           {"slices", slices},
@@ -89,6 +90,8 @@ int run(const SwitchFlags& flags) {
                    .c_str(),
                stderr);
   };
+  if (const std::string warning = rack.in_switch.warning(); !warning.empty())
+    std::fputs(("rain switch: " + warning + '\n').c_str(), stderr);
   const auto report = softswitch::run_switch(rack.in_switch, hooks);
   if (!report) throw InputError(report.error());  // its address is taken, or not this machine's
   if (flags.json) {

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "base/duration_text.h"
@@ -19,6 +19,9 @@ namespace rain::tools {
 namespace {
 
 constexpr std::size_t kLongestShownValue = 60;
+constexpr std::size_t kLargestFileBytes = std::size_t{4} << 20;
+
+bool is_control(char letter) { return std::iscntrl(static_cast<unsigned char>(letter)) != 0; }
 
 /// The value as the file spells it, on one line, cut when long.
 std::string shown(const toml::node& node) {
@@ -28,7 +31,7 @@ std::string shown(const toml::node& node) {
   node.visit([&stream](const auto& value) { stream << value; });
   std::string text = stream.str();
   if (node.is_string()) text = '"' + *node.value<std::string>() + '"';
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::replace_if(text.begin(), text.end(), is_control, ' ');
   if (text.size() > kLongestShownValue) text = text.substr(0, kLongestShownValue) + "...";
   return text;
 }
@@ -62,14 +65,13 @@ toml::table flags_as_table(const std::vector<std::pair<std::string, std::string>
 toml::table parse_toml_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) throw InputError(fmt::format("{}: no such file", path));
-  std::string text;
-  try {
-    std::ifstream stream(path);
-    if (std::filesystem::is_directory(path) || !stream) throw std::ios_base::failure("not opened");
-    text.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-  } catch (const std::exception&) {
-    throw InputError(fmt::format("{}: cannot be read as a file", path));
-  }
+  std::string text(kLargestFileBytes + 1, '\0');
+  std::ifstream stream(path);
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!stream.is_open() || stream.bad()) throw InputError(fmt::format("{}: cannot be read as a file", path));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kLargestFileBytes)
+    throw InputError(fmt::format("{}: larger than {} bytes", path, kLargestFileBytes));
   try {
     return toml::parse(text, path);
   } catch (const toml::parse_error& problem) {
@@ -115,6 +117,15 @@ bool TomlReader::text(std::string_view key, std::string& out) {
   if (node == nullptr) return false;
   if (!node->is_string() || node->value<std::string>()->empty()) refuse(key, "a string that is not empty");
   out = *node->value<std::string>();
+  return true;
+}
+
+bool TomlReader::name(std::string_view key, std::string& out) {
+  std::string value;
+  if (!text(key, value)) return false;
+  if (value.size() > kLongestName || std::any_of(value.begin(), value.end(), is_control))
+    refuse(key, kNameAllowed);
+  out = std::move(value);
   return true;
 }
 

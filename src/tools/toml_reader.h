@@ -29,6 +29,9 @@ toml::table flags_as_table(const std::vector<std::pair<std::string, std::string>
 /// Reads and parses a file. Throws InputError for a file that cannot be read or is not TOML.
 toml::table parse_toml_file(const std::string& path);
 
+inline constexpr std::size_t kLongestName = 64;
+inline constexpr std::string_view kNameAllowed = "a name of 1 to 64 bytes without control characters";
+
 class TomlReader {
  public:
   /// `name` as messages call the table: "[switch]". `table` and `file` must outlive the reader.
@@ -40,6 +43,8 @@ class TomlReader {
   // Each leaves `out` alone and returns false when the key is absent; throws InputError when its value is not
   // allowed.
   bool text(std::string_view key, std::string& out);
+  /// As text(), but fit for messages and tables: kNameAllowed.
+  bool name(std::string_view key, std::string& out);
   bool flag(std::string_view key, bool& out);
   template <typename Int>
   bool integer(std::string_view key, Int& out, std::int64_t min, std::int64_t max,

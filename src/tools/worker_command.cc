@@ -13,12 +13,12 @@
 
 #include "apps/app.h"
 #include "base/endpoint_text.h"
+#include "base/stop_signals.h"
 #include "rain/worker.h"
 #include "tools/command.h"
 #include "tools/emulated_server.h"
 #include "tools/input_error.h"
 #include "tools/rack_file.h"
-#include "tools/stop_signals.h"
 #include "tools/suggest.h"
 #include "tools/supervisor.h"
 
@@ -52,7 +52,7 @@ WorkerOptions worker_options(const RackFile& rack, const ServerSection& server, 
 
 /// Preparing may take long, and the signals are blocked: they are asked after here.
 void print_progress(std::string_view what, std::uint64_t done, std::uint64_t total) {
-  if (stop_signal_pending()) {
+  if (StopSignals::pending()) {
     std::fputs("interrupted\n", stderr);
     std::_Exit(kExitFailed);
   }
@@ -73,15 +73,18 @@ void print_ready(const RackFile& rack, const ServerSection& server) {
       stderr);
 }
 
-void print_drops(std::uint64_t served, const std::array<std::uint64_t, kDropReasonCount>& drops) {
+void print_totals(std::uint64_t served, const std::array<std::uint64_t, kDropReasonCount>& drops,
+                  std::uint64_t cut_packets) {
   std::string text = fmt::format("served {}", served);
   for (std::size_t i = 1; i < drops.size(); ++i) {
     if (drops[i] != 0) text += fmt::format(", {} {}", drop_reason_name(static_cast<DropReason>(i)), drops[i]);
   }
+  if (cut_packets != 0) text += fmt::format(", cut_packets {}", cut_packets);
   fmt::print("{}\n", text);
 }
 
-int run_threads(const RackFile& rack, const ServerSection& server, apps::App& app) {
+int run_threads(const RackFile& rack, const ServerSection& server, apps::App& app,
+                const StopSignals& signals) {
   std::vector<Worker> workers;
   for (unsigned i = 0; i < server.workers; ++i) {
     auto worker = Worker::open(worker_options(rack, server, i), app.make_handler());
@@ -92,18 +95,18 @@ int run_threads(const RackFile& rack, const ServerSection& server, apps::App& ap
   std::vector<std::thread> threads;
   for (Worker& worker : workers) threads.emplace_back([&worker] { worker.run(); });
   print_ready(rack, server);
-  wait_for_stop_signal();
+  signals.wait();
   for (Worker& worker : workers) worker.stop();
   for (std::thread& thread : threads) thread.join();
   for (std::size_t i = 0; i < workers.size(); ++i) {
     const Worker::Stats stats = workers[i].stats();
     fmt::print("worker {}: idle {:.1f} %, ", server.first_id.value + i, stats.idleness * 100);
-    print_drops(stats.served, stats.drops);
+    print_totals(stats.served, stats.drops, stats.cut_packets);
   }
   return kExitOk;
 }
 
-int run_emulated(const RackFile& rack, const ServerSection& server) {
+int run_emulated(const RackFile& rack, const ServerSection& server, const StopSignals& signals) {
   EmulatedServer workers({.listen = server.endpoint(0),
                           .switch_address = rack.in_switch.listen,
                           .first_id = server.first_id,
@@ -115,10 +118,10 @@ int run_emulated(const RackFile& rack, const ServerSection& server) {
                           .longest_service = server.app_options.synthetic_limit});
   std::thread thread([&workers] { workers.run(); });
   print_ready(rack, server);
-  wait_for_stop_signal();
+  signals.wait();
   workers.stop();
   thread.join();
-  print_drops(workers.served(), workers.drops());
+  print_totals(workers.served(), workers.drops(), workers.cut_packets());
   return kExitOk;
 }
 
@@ -126,12 +129,12 @@ int run(const WorkerFlags& flags) {
   RackFile rack = RackFile::read(flags.config);
   if (!flags.scheduler.empty()) rack.set_scheduler(flags.scheduler);
   const ServerSection& server = chosen_server(rack, flags.server);
-  block_stop_signals();  // before any thread exists, so that only this one hears them
+  const StopSignals signals;  // before any thread exists, so that only this one hears them
   auto app = apps::make_app(server.app, server.app_options);
   if (!app) throw InputError(app.error());
   if (const auto prepared = (*app)->prepare(print_progress); !prepared)
     throw std::runtime_error(prepared.error());
-  return server.emulate ? run_emulated(rack, server) : run_threads(rack, server, **app);
+  return server.emulate ? run_emulated(rack, server, signals) : run_threads(rack, server, **app, signals);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ TEST(BudgetCommand, budget__json_beside_the_paper) {
   EXPECT_EQ(finished.status, 0);
   EXPECT_EQ(finished.err, "");
   const auto json = nlohmann::json::parse(finished.out);
-  EXPECT_EQ(json["program"], "rain-paper");
+  EXPECT_EQ(json["scheduler"], "rain-paper");
   EXPECT_EQ(json["levels"], 2);
   EXPECT_EQ(json["paper_prototype"]["stages"], 11);
   EXPECT_EQ(json["paper_prototype"]["sram_share"], 0.241);
@@ -37,21 +37,21 @@ TEST(BudgetCommand, budget__levels_cost_stages) {
   EXPECT_GT(before, 12u);
 }
 
-TEST(BudgetCommand, budget__table_for_every_program) {
-  for (const char* program :
+TEST(BudgetCommand, budget__table_for_every_scheduler) {
+  for (const char* scheduler :
        {"rain", "rain-paper", "r2p2", "racksched", "draconis", "pallas", "random", "round-robin", "jsq"}) {
-    const Finished finished = run_rain({"budget", program});
-    EXPECT_EQ(finished.status, 0) << program;
-    EXPECT_THAT(finished.out, HasSubstr("paper's prototype")) << program;
-    EXPECT_THAT(finished.out, HasSubstr("24.1 %")) << program;
+    const Finished finished = run_rain({"budget", scheduler});
+    EXPECT_EQ(finished.status, 0) << scheduler;
+    EXPECT_THAT(finished.out, HasSubstr("paper's prototype")) << scheduler;
+    EXPECT_THAT(finished.out, HasSubstr("24.1 %")) << scheduler;
   }
 }
 
 TEST(BudgetCommand, budget__bad_input) {
-  expect_refused({"budget"}, "rain budget: PROGRAM is required");
+  expect_refused({"budget"}, "rain budget: SCHEDULER is required");
   expect_refused(
       {"budget", "rian"},
-      "rain budget: PROGRAM = rian: one of rain, rain-paper, r2p2, racksched, draconis, pallas, random, "
+      "rain budget: SCHEDULER = rian: one of rain, rain-paper, r2p2, racksched, draconis, pallas, random, "
       "round-robin, jsq; did you mean 'rain'?");
   expect_refused({"budget", "rain", "--levels", "9"}, "rain budget: --levels = 9: an integer from 1 to 8");
   expect_refused({"budget", "rain", "--levels", "x"},

@@ -25,6 +25,17 @@ TEST(Command, run_command__help_and_version) {
   EXPECT_THAT(version.out, StartsWith("rain "));
 }
 
+TEST(Command, run_command__output_that_cannot_be_written_is_a_failure) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"--help"}, {"--version"}, {"budget", "--help"}, {"budget", "rain"}, {"budget", "rain", "--json"}};
+  for (const auto& words : commands) {
+    const Finished finished = run_rain(words, "/dev/full");
+    EXPECT_EQ(finished.status, 1) << words[0];
+    EXPECT_EQ(finished.err, (words[0] == "budget" && words[1] != "--help" ? "rain budget" : "rain") +
+                                std::string(": cannot write standard output: No space left on device\n"));
+  }
+}
+
 TEST(Command, run_command__unknown_words) {
   const Finished none = run_rain({});
   EXPECT_EQ(none.status, 2);

@@ -116,6 +116,43 @@ TEST(LoadCommand, run__interrupted_reports_what_was_measured) {
   EXPECT_EQ(json["outcomes"]["without_outcome"], 0);
 }
 
+TEST(LoadCommand, run__report_that_cannot_be_written_is_a_failure) {
+  const RunningRack rack;
+  const Finished finished = run_rain({"load", "--config", rack.config(), "--service", "1ms", "--duration",
+                                      "100ms", "--warmup", "0", "--json", "--out", "/dev/full"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(finished.err, "rain load: --out = /dev/full: cannot be written\n");
+  const Finished no_output = run_rain(
+      {"load", "--config", rack.config(), "--service", "1ms", "--duration", "100ms", "--warmup", "0"},
+      "/dev/full");
+  EXPECT_EQ(no_output.status, 1);
+  EXPECT_EQ(no_output.err, "rain load: cannot write standard output: No space left on device\n");
+}
+
+TEST(LoadCommand, run__a_second_signal_ends_it_at_once) {
+  const RunningRack rack;
+  Running running({"load", "--config", rack.config(), "--service", "1s", "--rate", "100", "--duration", "60s",
+                   "--timeout", "60s"});
+  ASSERT_TRUE(running.wait_for("rain load: 1 of 61 s"));
+  running.send_signal(SIGINT);
+  running.send_signal(SIGTERM);
+  const Finished finished = running.finish();
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(finished.out, "");
+  EXPECT_THAT(finished.err, HasSubstr("rain load: a second signal: ended without a report\n"));
+}
+
+TEST(LoadCommand, run__far_beyond_what_this_machine_can_send) {
+  const RunningRack rack;
+  const Finished finished =
+      run_rain({"load", "--config", rack.config(), "--service", "1us", "--rate", "10M", "--duration", "200ms",
+                "--warmup", "0", "--timeout", "100ms", "--json"});
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(json["kept_schedule"], false);
+  EXPECT_EQ(json["outcomes"]["without_outcome"], 0);
+  EXPECT_GT(json["outcomes"]["sent"], 1'900'000) << "what was given up is among the sent";
+}
+
 TEST(LoadCommand, run__nothing_answers) {
   const testing::TakenPort silent;
   const std::string address = "127.0.0.1:" + std::to_string(silent.port());
@@ -152,6 +189,8 @@ TEST(LoadCommand, run__bad_input) {
           "capacity "
           "from \"1%\" to \"200%\"");
   refused({"--rate", "80%"}, "--rate: a share of capacity needs --config or --workers");
+  refused({"--app", "synthetic", "--service", "0", "--rate", "80%", "--workers", "2"},
+          "--rate = \"80%\": requests a second, as a share of capacity needs service times above 0");
   refused({"--duration", "10"},
           "--duration = 10: a time with its unit (ns, us, ms, s, min) from 1ms to 86400s");
   refused({"--warmup", "-1s"},

@@ -131,6 +131,37 @@ TEST(RackCommand, run__interrupted_before_it_is_ready) {
   EXPECT_TRUE(all_free(rack.port, kPorts));
 }
 
+/// A signal to the whole group, as a service manager sends it: to children that are still starting too.
+TEST(RackCommand, run__interrupted_with_all_its_children) {
+  const RackOnPorts rack(two_servers(), kPorts);
+  Running running({"rack", rack.file.path()});
+  ASSERT_TRUE(running.wait_for("[switch] ready"));
+  running.send_signal(SIGTERM);
+  for (const pid_t child : children_of(running.pid())) kill(child, SIGTERM);
+  const Finished finished = running.finish();
+  EXPECT_THAT(finished.err, HasSubstr("rain rack: interrupted before the rack was ready\n"));
+  EXPECT_THAT(finished.err, ::testing::Not(HasSubstr("rain rack: switch")));
+  EXPECT_TRUE(all_free(rack.port, kPorts));
+}
+
+/// Runs with requests that nobody answers in time, so that one signal does not end it for a minute.
+TEST(RackCommand, run__a_second_signal_ends_everything_at_once) {
+  const RackOnPorts rack(
+      "drain_limit = '1min'\n[[server]]\nport = %s\napp = 'synthetic'\nemulate = true\nsynthetic_limit = "
+      "'100s'\n"
+      "[load]\nservice = '100s'\nrate = 100\nduration = '60s'\nwarmup = '0'\ntimeout = '1min'\n",
+      kPorts);
+  Running running({"rack", rack.file.path()});
+  ASSERT_TRUE(running.wait_for("[load] 1 of 60 s")) << running.err();
+  running.send_signal(SIGINT);
+  running.send_signal(SIGTERM);
+  const Finished finished = running.finish();
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(finished.out, "");
+  EXPECT_THAT(finished.err, ::testing::EndsWith("rain rack: a second signal: all processes were killed\n"));
+  EXPECT_TRUE(all_free(rack.port, kPorts));
+}
+
 TEST(RackCommand, run__an_overloaded_rack_still_reports) {
   const RackOnPorts rack(
       "drain_limit = '0s'\n[[server]]\nport = %s\napp = 'synthetic'\nemulate = true\nquota = "

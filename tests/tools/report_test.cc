@@ -76,13 +76,14 @@ TEST(Report, to_json__schema) {
   const nlohmann::ordered_json json = to_json(example(), false);
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{
-                      "schema",        "scheduler",        "workers",         "depth",
-                      "seed",          "duration_s",       "offered_rps",     "achieved_rps",
-                      "latency_us",    "slowdown",         "parts_us",        "classes",
-                      "outcomes",      "switch",           "events",          "wall_s",
-                      "warmup_s",      "requested_rps",    "connections",     "send_lag_us",
-                      "kept_schedule", "schedule_warning", "warmup_outcomes", "application_errors"}));
+  EXPECT_EQ(
+      keys,
+      (std::vector<std::string>{
+          "schema",        "scheduler",        "workers",         "depth",       "seed",
+          "duration_s",    "offered_rps",      "achieved_rps",    "latency_us",  "slowdown",
+          "parts_us",      "classes",          "outcomes",        "switch",      "events",
+          "wall_s",        "warmup_s",         "requested_rps",   "connections", "send_lag_us",
+          "kept_schedule", "schedule_warning", "warmup_outcomes", "sockets",     "application_errors"}));
   EXPECT_EQ(json["schema"], "rain.report/1");
   EXPECT_EQ(json["offered_rps"], 1000.5);
   EXPECT_EQ(json["latency_us"]["max"], 10.0);
@@ -134,6 +135,16 @@ TEST(Report, to_table__warns_when_the_schedule_was_not_kept) {
   EXPECT_THAT(to_table(report), HasSubstr("WARNING: the generator could not keep its schedule"));
   EXPECT_EQ(to_json(report, false)["kept_schedule"], false);
   EXPECT_THAT(to_json(report, false)["schedule_warning"].get<std::string>(), HasSubstr("3000 us late"));
+}
+
+TEST(Report, sockets__printed_when_anything_went_wrong) {
+  Report report = example();
+  EXPECT_THAT(to_table(report), Not(HasSubstr("sockets")));
+  report.sockets = {.send_failures = 3, .cut_packets = 1};
+  EXPECT_THAT(to_table(report), HasSubstr("sockets: 3 sends refused, 1 packets cut\n"));
+  EXPECT_EQ(to_json(report, false)["sockets"]["send_failures"], 3);
+  report.sockets += report.sockets;
+  EXPECT_EQ(report.sockets, (SocketCounts{.send_failures = 6, .cut_packets = 2}));
 }
 
 TEST(Report, to_table__explains_the_dash) {

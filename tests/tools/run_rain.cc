@@ -45,13 +45,15 @@ std::string on_ports(std::string text, std::uint16_t port) {
 
 }  // namespace
 
-Running::Running(const std::vector<std::string>& arguments) : folder_(fresh_folder()) {
+Running::Running(const std::vector<std::string>& arguments, const std::string& out_file)
+    : folder_(fresh_folder()) {
   std::vector<std::string> words{RAIN_BINARY};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  const int out = open((folder_ / "out").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  const int out = open(out_file.empty() ? (folder_ / "out").c_str() : out_file.c_str(),
+                       O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   const int err = open((folder_ / "err").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   pid_ = fork();
   if (pid_ == 0) {
@@ -97,7 +99,9 @@ Finished Running::finish() {
       .status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), .out = out(), .err = err()};
 }
 
-Finished run_rain(const std::vector<std::string>& arguments) { return Running(arguments).finish(); }
+Finished run_rain(const std::vector<std::string>& arguments, const std::string& out) {
+  return Running(arguments, out).finish();
+}
 
 ScratchFile::ScratchFile(const std::string& name, const std::string& content) : path_(fresh_folder() / name) {
   std::ofstream(path_) << content;

@@ -20,7 +20,8 @@ struct Finished {
 /// A running `rain`. Killed when the test leaves it running.
 class Running {
  public:
-  explicit Running(const std::vector<std::string>& arguments);
+  /// `out`: a file for standard output, instead of one of its own.
+  explicit Running(const std::vector<std::string>& arguments, const std::string& out = "");
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running();
@@ -39,7 +40,7 @@ class Running {
   pid_t pid_ = -1;
 };
 
-Finished run_rain(const std::vector<std::string>& arguments);
+Finished run_rain(const std::vector<std::string>& arguments, const std::string& out = "");
 
 /// A file of this content in a fresh folder, removed with the object.
 class ScratchFile {

@@ -1,7 +1,11 @@
 // Tests of `rain switch`, by running it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <cstdint>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tools/run_rain.h"
@@ -47,6 +51,40 @@ TEST(SwitchCommand, run__counters_as_text_and_another_scheduler) {
   const Finished finished = running.finish();
   EXPECT_EQ(finished.status, 0);
   EXPECT_THAT(finished.out, HasSubstr("jsq"));
+}
+
+TEST(SwitchCommand, run__warns_of_tasks_that_may_starve) {
+  const RackOnPorts rack(
+      "[[slice]]\nname = 's'\nqueue_capacity = 8\nspill = 8\ndrain = 0\n[[server]]\nport = %s\n");
+  Running running({"switch", "--config", rack.file.path()});
+  ASSERT_TRUE(running.wait_for("ready: ")) << running.err();
+  EXPECT_THAT(running.err(),
+              ::testing::StartsWith("rain switch: slice \"s\": with drain = 0 newer tasks may overtake"));
+  running.send_signal(SIGTERM);
+  EXPECT_EQ(running.finish().status, 0);
+}
+
+/// As the kernel sees this process.
+std::uint64_t address_space_bytes() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(SwitchCommand, run__no_room_for_the_queues_is_a_failure_not_bad_input) {
+  constexpr rlim_t kRoom = 1 << 30;
+  if (address_space_bytes() > kRoom / 2) GTEST_SKIP() << "this build needs more room than the test leaves";
+  const RackOnPorts rack("hold_slots = 1048576\n[[server]]\nport = %s\n");
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  const rlimit little{.rlim_cur = kRoom, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_AS, &little);
+  Running running({"switch", "--config", rack.file.path()});
+  setrlimit(RLIMIT_AS, &before);
+  const Finished finished = running.finish();
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(finished.err,
+            "rain switch: not enough memory for the task queues: lower queue_capacity or hold_slots\n");
 }
 
 TEST(SwitchCommand, run__port_in_use) {

@@ -198,6 +198,7 @@ TEST(ParseTomlFile, problems__one_line) {
   EXPECT_EQ(problem("/nowhere/rack.toml"), "/nowhere/rack.toml: no such file");
   EXPECT_EQ(problem("/tmp"), "/tmp: cannot be read as a file");
   EXPECT_EQ(problem("/proc/self/mem"), "/proc/self/mem: cannot be read as a file");
+  EXPECT_EQ(problem("/dev/zero"), "/dev/zero: larger than 4194304 bytes");
   const testing::ScratchFile broken("broken.toml", "[switch]\nlisten = \n");
   EXPECT_EQ(problem(broken.path()).find(broken.path() + ":2: not TOML: "), 0u) << problem(broken.path());
   EXPECT_EQ(problem(broken.path()).find('\n'), std::string::npos);
