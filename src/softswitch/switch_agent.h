@@ -160,6 +160,9 @@ class SwitchAgent {
       std::memcpy(payload, entry.inline_payload, sizeof(entry.inline_payload));
     } else {
       payload = memory_.held(entry.hold);
+      // It has left the cache while it waited, and the kernel reads it only after the rest of the batch: 1000 B, 1024
+      // tasks held, 0.86 of a bare forwarder's rate instead of 0.82 (bench/forward_bench.cc).
+      for (std::size_t at = 0; at < entry.payload_bytes; at += 64) __builtin_prefetch(payload + at);
       sent_holds_[sent_hold_count_++] = entry.hold;
     }
     send_before(payload, entry.payload_bytes, task, worker_address(verdict.worker), now);
