@@ -27,14 +27,18 @@ class OpenLoopClient {
     request.service = drawn.service();
     request.carried = {};
     request.class_index = drawn.class_index;
-    request.payload_bytes = large_share_ > 0 && sizes_.chance(large_share_)
-                                ? large_bytes_
-                                : static_cast<std::uint16_t>(dataplane::kInlinePayloadBytes);
+    request.payload_bytes = drawn.size_bytes ? *drawn.size_bytes : draw_size();
     return request.at < until_;
   }
 
  private:
   static constexpr std::uint64_t kSizeStream = 4;  // the workload has 1 to 3
+
+  std::uint16_t draw_size() {
+    return large_share_ > 0 && sizes_.chance(large_share_)
+               ? large_bytes_
+               : static_cast<std::uint16_t>(dataplane::kInlinePayloadBytes);
+  }
 
   workload::Workload workload_;
   Prng sizes_;

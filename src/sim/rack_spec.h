@@ -57,8 +57,9 @@ struct RackSpec {
   Calibration calibration{};
 
   workload::WorkloadSpec
-      workload{};             ///< demands are service times; a class without a type has its index as type
-  double large_share = 0.2;   ///< of the tasks whose payload does not fit the switch's entry, 0..1
+      workload{};  ///< demands are service times; a class without a type has its index as type
+  double large_share =
+      0.2;  ///< of the tasks whose payload does not fit the switch's entry, 0..1; traces have sizes
   unsigned large_bytes = 64;  ///< their payload, 9..1400; the others carry 8 bytes
 
   Nanos warmup = seconds(1);     ///< >= 0; requests sent before it is over are not measured

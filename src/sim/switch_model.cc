@@ -19,7 +19,7 @@ dataplane::MemoryShape memory_shape(const RackSpec& spec) {
           .task_ring = ring,
           .token_ring = std::bit_ceil(spec.workers * kMaxQuota),
           // Where large payloads wait is not what is simulated: there is always room for one.
-          .hold_slots = spec.large_share > 0 ? ring * slices : 0};
+          .hold_slots = spec.large_share > 0 || spec.workload.trace ? ring * slices : 0};
 }
 
 void configure(dataplane::SoftMemory& memory, const RackSpec& spec) {

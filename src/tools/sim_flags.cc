@@ -89,8 +89,28 @@ void read_rack(TomlReader& reader, RackSpec& spec) {
   if (ideal_network) spec.calibration = sim::Calibration::ideal_network();
 }
 
+/// `--service trace:FILE`; false: the service is something else.
+bool read_trace(TomlReader& reader, RackSpec& spec) {
+  constexpr std::string_view kTrace = "trace:";
+  std::string file;
+  reader.parsed("service", "a distribution such as exp:10us", [&](std::string_view text) {
+    if (text.starts_with(kTrace)) file = text.substr(kTrace.size());
+    return std::string();
+  });
+  if (file.empty()) return false;
+  for (const char* key : {"load", "classes", "arrivals", "large_share", "large_bytes"}) {
+    if (reader.has(key))
+      reader.refuse(key, "not with a trace, which says when what arrives and how large it is");
+  }
+  auto trace = workload::Trace::read(file);
+  if (!trace) throw InputError(trace.error());
+  spec.workload = workload::WorkloadSpec::replay(std::move(*trace));
+  return true;
+}
+
 /// Classes, arrivals and load.
 void read_workload(TomlReader& reader, RackSpec& spec) {
+  if (read_trace(reader, spec)) return;
   std::vector<workload::ClassSpec> classes;
   if (reader.has("service") && reader.has("classes")) reader.refuse("service", "not together with --classes");
   const bool has_service =
@@ -149,9 +169,11 @@ void declare_sim_flags(CLI::App& app, FlagTexts& flags) {
   flag("slices", "WORKERS@TYPE/TYPE,..: workers and task types of each slice (one slice)", "SLICES");
   flag("load", "requests a second (2.6M), or a share of what the workers can serve (80%)", "RATE");
   flag("service",
-       "const:T exp:T bimodal:P:A:B trimodal:P1:A:P2:B:C lognormal:MEAN:SIGMA pareto:MEAN:SHAPE (exp:10us)",
+       "const:T exp:T bimodal:P:A:B trimodal:P1:A:P2:B:C lognormal:MEAN:SIGMA pareto:MEAN:SHAPE "
+       "empirical:FILE, "
+       "or trace:FILE (exp:10us)",
        "DIST");
-  flag("classes", "NAME[@TYPE]:SHARE:DIST,.. instead of --service", "CLASSES");
+  flag("classes", "NAME[@TYPE]:SHARE:DIST,.. or a preset, instead of --service", "CLASSES");
   flag("arrivals", "poisson, uniform or constant gaps (poisson)", "KIND");
   flag("large_share", "share of the tasks whose payload does not fit a switch entry of 8 bytes (0.2)",
        "SHARE");

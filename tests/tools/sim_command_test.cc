@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -94,6 +95,32 @@ TEST(SimCommand, sim__a_load_above_capacity_is_reported_as_overload) {
   const Finished table = run_sim({"--load", "120%"});
   EXPECT_EQ(table.status, 0);
   EXPECT_THAT(table.out, HasSubstr("OVERLOAD: "));
+}
+
+TEST(SimCommand, sim__replays_a_trace) {
+  const std::string path = ::testing::TempDir() + "sim_command_trace.csv";
+  std::ofstream(path) << "arrival_us,type,service_us,size_bytes\n0,3,5,8\n20,4,30,100\n40,3,5,8\n60,3,5,8\n";
+  const nlohmann::json json = run_json({"--service", "trace:" + path, "--workers", "1"});
+  EXPECT_EQ(json["requested_rps"], 50'000);
+  ASSERT_EQ(json["classes"].size(), 2u);
+  EXPECT_EQ(json["classes"][0]["type"], 3);
+  EXPECT_EQ(json["classes"][1]["name"], "type-4");
+  // 5 ms of 80 us, an arrival more where the window cuts one.
+  EXPECT_NEAR(json["outcomes"]["completed"].get<int>(), 250, 1);
+  EXPECT_EQ(json["classes"][1]["slowdown"]["p50"], 1);
+  // The one behind it comes 10 us before it is done.
+  EXPECT_NEAR(
+      json["parts_us"]["switch"]["max"].get<double>() + json["parts_us"]["worker"]["max"].get<double>(), 10,
+      2.5);
+
+  const Finished with_load = run_sim({"--service", "trace:" + path, "--load", "1M"});
+  EXPECT_EQ(with_load.status, 2);
+  EXPECT_THAT(with_load.err, HasSubstr("not with a trace"));
+  std::ofstream(path) << "arrival_us,type,service_us,size_bytes\n0,3,5,8\n20,4,x,100\n";
+  const Finished malformed = run_sim({"--service", "trace:" + path});
+  EXPECT_EQ(malformed.status, 2);
+  EXPECT_THAT(malformed.err, HasSubstr(path + ":3: column 3"));
+  EXPECT_EQ(std::count(malformed.err.begin(), malformed.err.end(), '\n'), 1) << malformed.err;
 }
 
 TEST(SimCommand, sim__table_for_people) {
