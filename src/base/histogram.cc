@@ -1,30 +1,11 @@
 #include "base/histogram.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace rain {
 
-namespace {
-
-constexpr unsigned kSubBits = 6;  // 64 buckets for each power of two
-constexpr std::size_t kSub = std::size_t{1} << kSubBits;
-constexpr unsigned kValueBits = 63;  // of a non-negative std::int64_t
-// Powers of two below 2^(kSubBits + 1) share 2 * kSub buckets of width 1; each later one has kSub of its own.
-constexpr std::size_t kBuckets = (kValueBits - kSubBits + 1) * kSub;
-
-}  // namespace
-
 Histogram::Histogram() : buckets_(kBuckets, 0) {}
-
-std::size_t Histogram::index_of(std::int64_t value) {
-  const auto bits = static_cast<std::uint64_t>(value);
-  const auto width = static_cast<unsigned>(std::bit_width(bits));
-  if (width <= kSubBits + 1) return static_cast<std::size_t>(bits);
-  const unsigned shift = width - (kSubBits + 1);
-  return shift * kSub + static_cast<std::size_t>(bits >> shift);
-}
 
 std::int64_t Histogram::lowest_of(std::size_t index) {
   if (index < 2 * kSub) return static_cast<std::int64_t>(index);

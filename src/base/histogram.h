@@ -5,6 +5,8 @@
 // (30 KB), so nothing is ever clamped at the top and any two histograms can be merged.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,7 +28,15 @@ class Histogram {
   Histogram();
 
   /// Counts one duration; negative ones count as 0.
-  void record(Nanos duration) { record(duration, 1); }
+  void record(Nanos duration) {
+    // In the header, because the simulator counts seven durations a request.
+    duration = std::max(duration, Nanos{});
+    ++buckets_[index_of(duration.value)];
+    ++count_;
+    sum_ += static_cast<std::uint64_t>(duration.value);
+    min_ = std::min(min_, duration);
+    max_ = std::max(max_, duration);
+  }
   /// Counts one duration `times` times.
   void record(Nanos duration, std::uint64_t times);
   /// Adds what `other` has counted; the result is the same in whatever order histograms are merged.
@@ -54,7 +64,19 @@ class Histogram {
   }
 
  private:
-  static std::size_t index_of(std::int64_t value);
+  static constexpr unsigned kSubBits = 6;  // 64 buckets for each power of two
+  static constexpr std::size_t kSub = std::size_t{1} << kSubBits;
+  static constexpr unsigned kValueBits = 63;  // of a non-negative std::int64_t
+  // Powers of two below 2^(kSubBits + 1) share 2 * kSub buckets of width 1; each later one has kSub of its own.
+  static constexpr std::size_t kBuckets = (kValueBits - kSubBits + 1) * kSub;
+
+  /// Values below 2^(kSubBits + 1) have a bucket each, later powers of two have kSub together.
+  static std::size_t index_of(std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    const auto width = std::max(static_cast<unsigned>(std::bit_width(bits)), kSubBits + 1);
+    const unsigned shift = width - (kSubBits + 1);
+    return shift * kSub + static_cast<std::size_t>(bits >> shift);
+  }
   static std::int64_t lowest_of(std::size_t index);
   static std::int64_t highest_of(std::size_t index);
 
