@@ -112,7 +112,7 @@ Result<std::filesystem::path> default_rocksdb_directory() {
 std::filesystem::path rocksdb_path(const std::filesystem::path& directory, const RocksDbShape& shape) {
   // The leading number is the format of keys, values and files: to be raised when one of them changes.
   return directory / fmt::format("rocksdb-1-{}x{}-{}x{}", shape.small_keys, kSmallValueBytes,
-                                 shape.large_keys, kLargeValueBytes);
+                                 shape.large_keys, shape.large_value_bytes);
 }
 
 std::unique_ptr<App> make_rocksdb(std::string directory, const RocksDbShape& shape) {

@@ -23,12 +23,15 @@ namespace rdb = rocksdb;
 struct Family {
   RocksDbItems items;
   const char* name;
-  std::size_t value_bytes;
   std::uint32_t RocksDbShape::*keys;
+
+  std::size_t value_bytes(const RocksDbShape& shape) const {
+    return items == RocksDbItems::kSmall ? kSmallValueBytes : shape.large_value_bytes;
+  }
 };
 constexpr std::array<Family, 2> kFamilies = {{
-    {RocksDbItems::kSmall, "small", kSmallValueBytes, &RocksDbShape::small_keys},
-    {RocksDbItems::kLarge, "large", kLargeValueBytes, &RocksDbShape::large_keys},
+    {RocksDbItems::kSmall, "small", &RocksDbShape::small_keys},
+    {RocksDbItems::kLarge, "large", &RocksDbShape::large_keys},
 }};
 
 // RocksDB would write a LOG file into the database of every reader.
@@ -76,12 +79,13 @@ rdb::Slice as_slice(const std::array<char, 8>& key) { return {key.data(), key.si
 
 // Writes items 0..keys-1 in order into one table file: much faster than putting them one by one, and the database is
 // in its final form, one level, at once.
-Result<void> write_table(const fs::path& path, const Family& family, std::uint32_t keys,
+Result<void> write_table(const fs::path& path, const Family& family, const RocksDbShape& shape,
                          const Progress& progress) {
+  const std::uint32_t keys = shape.*family.keys;
   rdb::SstFileWriter writer(rdb::EnvOptions(), family_options(family.items));
   if (const auto status = writer.Open(path.string()); !status.ok()) return failure("create", path, status);
   const std::string what = fmt::format("filling the database, {} items", family.name);
-  std::vector<char> value(family.value_bytes);
+  std::vector<char> value(family.value_bytes(shape));
   const std::uint32_t step = std::max(keys / 50, 1U);
   for (std::uint32_t key = 0; key < keys; ++key) {
     if (key % step == 0) progress(what, key, keys);
@@ -94,14 +98,14 @@ Result<void> write_table(const fs::path& path, const Family& family, std::uint32
   return {};
 }
 
-Result<void> fill_family(rdb::DB& db, const Family& family, std::uint32_t keys, const fs::path& data,
+Result<void> fill_family(rdb::DB& db, const Family& family, const RocksDbShape& shape, const fs::path& data,
                          const Progress& progress) {
   rdb::ColumnFamilyHandle* made = nullptr;
   const auto created = db.CreateColumnFamily(family_options(family.items), family.name, &made);
   if (!created.ok()) return failure("create a column family in", data, created);
   const std::unique_ptr<rdb::ColumnFamilyHandle> handle(made);
   const fs::path table = data / fmt::format("{}.new", family.name);
-  if (auto written = write_table(table, family, keys, progress); !written) return written;
+  if (auto written = write_table(table, family, shape, progress); !written) return written;
   rdb::IngestExternalFileOptions move;
   move.move_files = true;
   const auto ingested = db.IngestExternalFile(handle.get(), {table.string()}, move);
@@ -112,7 +116,7 @@ Result<void> fill_family(rdb::DB& db, const Family& family, std::uint32_t keys, 
 Result<void> fill(const fs::path& data, const RocksDbShape& shape, const Progress& progress) {
   std::error_code error;
   const std::uint64_t needed_bytes = std::uint64_t{shape.small_keys} * (kSmallValueBytes + 32) +
-                                     std::uint64_t{shape.large_keys} * (kLargeValueBytes + 32);
+                                     std::uint64_t{shape.large_keys} * (shape.large_value_bytes + 32);
   const fs::space_info space = fs::space(data.parent_path(), error);
   if (!error && space.available < needed_bytes) {
     return tl::unexpected(fmt::format("rocksdb: {} has {} MB free (needed: {} MB)",
@@ -125,7 +129,7 @@ Result<void> fill(const fs::path& data, const RocksDbShape& shape, const Progres
   }
   const std::unique_ptr<rdb::DB> db(opened);
   for (const Family& family : kFamilies) {
-    if (auto filled = fill_family(*db, family, shape.*family.keys, data, progress); !filled) return filled;
+    if (auto filled = fill_family(*db, family, shape, data, progress); !filled) return filled;
   }
   if (const auto status = db->SyncWAL(); !status.ok()) return failure("write", data, status);
   if (const auto status = db->Close(); !status.ok()) return failure("close", data, status);

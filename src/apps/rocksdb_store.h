@@ -1,7 +1,7 @@
 // The database behind the application `rocksdb`: created and filled on first use, read-only ever after.
 //
 // Two column families, small (64-byte values) and large (1,024-byte values), without compression. A database is named
-// by its shape (format and numbers of items), so two shapes never disturb each other. filled_directory.h sees to it that
+// by its shape (format, numbers and sizes of items), so two shapes never disturb each other. filled_directory.h sees to it that
 // a half-filled one is never used; once it is complete, any number of processes may read it at once, also on a
 // read-only file system.
 //
@@ -21,6 +21,8 @@ namespace rain::apps {
 struct RocksDbShape {
   std::uint32_t small_keys = 1'000'000;
   std::uint32_t large_keys = 100'000;
+  std::uint32_t large_value_bytes =
+      kLargeValueBytes;  ///< of the large items; others than the protocol's: to measure
 };
 
 /// The user's cache directory for our databases: $XDG_CACHE_HOME/rain, else $HOME/.cache/rain. Error: neither is set.

@@ -20,6 +20,8 @@ Run declare_load(CLI::App& app);
 Run declare_rack(CLI::App& app);
 Run declare_compare(CLI::App& app);
 Run declare_budget(CLI::App& app);
+Run declare_sweep(CLI::App& app);
+Run declare_figures(CLI::App& app);
 Run declare_sim(CLI::App& app);
 
 /// All of `rain`. Returns the exit status (input_error.h).

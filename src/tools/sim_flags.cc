@@ -98,7 +98,7 @@ bool read_trace(TomlReader& reader, RackSpec& spec) {
     return std::string();
   });
   if (file.empty()) return false;
-  for (const char* key : {"load", "classes", "arrivals", "large_share", "large_bytes"}) {
+  for (const char* key : {"load", "phases", "classes", "arrivals", "large_share", "large_bytes"}) {
     if (reader.has(key))
       reader.refuse(key, "not with a trace, which says when what arrives and how large it is");
   }
@@ -149,6 +149,13 @@ void read_workload(TomlReader& reader, RackSpec& spec) {
     reader.refuse("load",
                   "requests a second, because a service time of 0 has no capacity to take a share of");
   }
+  if (reader.has("load") && reader.has("phases")) reader.refuse("load", "not together with --phases");
+  reader.parsed("phases", "START=RATE[@SHARE/SHARE/..],..", [&](std::string_view text) {
+    auto parsed = workload::parse_phases(text);
+    if (!parsed) return parsed.error();
+    spec.workload.phases = std::move(*parsed);
+    return std::string();
+  });
 }
 
 }  // namespace
@@ -168,6 +175,7 @@ void declare_sim_flags(CLI::App& app, FlagTexts& flags) {
   flag("refresh", "racksched: how loads are kept fresh, reports or recirculation (reports)", "HOW");
   flag("slices", "WORKERS@TYPE/TYPE,..: workers and task types of each slice (one slice)", "SLICES");
   flag("load", "requests a second (2.6M), or a share of what the workers can serve (80%)", "RATE");
+  flag("phases", "START=RATE[@SHARE/SHARE/..],.. instead of --load: what changes when", "PHASES");
   flag("service",
        "const:T exp:T bimodal:P:A:B trimodal:P1:A:P2:B:C lognormal:MEAN:SIGMA pareto:MEAN:SHAPE "
        "empirical:FILE, "

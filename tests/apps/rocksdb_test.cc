@@ -125,6 +125,9 @@ TEST(rocksdb, default_rocksdb_directory__from_the_environment) {
 TEST(rocksdb, rocksdb_path__differs_by_shape) {
   EXPECT_EQ(rocksdb_path("/cache", kShape), "/cache/rocksdb-1-5000x64-700x1024");
   EXPECT_NE(rocksdb_path("/cache", kShape), rocksdb_path("/cache", {.small_keys = 5'000, .large_keys = 701}));
+  RocksDbShape other = kShape;
+  other.large_value_bytes = 32;
+  EXPECT_EQ(rocksdb_path("/cache", other), "/cache/rocksdb-1-5000x64-700x32");
 }
 
 }  // namespace

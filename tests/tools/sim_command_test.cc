@@ -123,6 +123,15 @@ TEST(SimCommand, sim__replays_a_trace) {
   EXPECT_EQ(std::count(malformed.err.begin(), malformed.err.end(), '\n'), 1) << malformed.err;
 }
 
+TEST(SimCommand, sim__load_in_phases) {
+  const nlohmann::json json = run_json({"--phases", "0s=1M,3ms=2M", "--arrivals", "constant"});
+  EXPECT_NEAR(json["offered_rps"].get<double>(), 1.6e6, 1e3);  // 2 ms of the one and 3 ms of the other
+  const Finished both = run_sim({"--phases", "0s=1M", "--load", "1M"});
+  EXPECT_EQ(both.status, 2);
+  EXPECT_THAT(both.err, HasSubstr("not together with --phases"));
+  EXPECT_EQ(run_sim({"--phases", "1s=1M"}).status, 2);
+}
+
 TEST(SimCommand, sim__table_for_people) {
   const Finished finished = run_sim({"--scheduler", "ideal", "--ideal-network"});
   EXPECT_EQ(finished.status, 0);

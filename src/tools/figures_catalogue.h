@@ -1,0 +1,32 @@
+// The figures of figures/figures.toml as runs of the simulator.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/command.h"
+
+namespace rain::tools {
+
+struct FigurePoint {
+  std::string panel, curve;
+  std::string load_krps;
+  FlagTexts flags;
+};
+
+struct Figure {
+  std::string name;
+  std::vector<FigurePoint> points;
+};
+
+/// How long each point runs: as long as the paper's (10 s after 1 s of warm-up), but not beyond so many requests, with a
+/// tenth as many before.
+struct FigureTime {
+  double requests = 0;
+};
+
+/// All figures that are simulated, in the file's order.
+std::vector<Figure> read_figures(const FigureTime& time);
+
+}  // namespace rain::tools
