@@ -331,7 +331,7 @@ def claims_fig6(claims, figure):
     ideal = constant["ideal"].most(2800)
     for name, reason in (
             (best, f"`ideal`, which wastes nothing but 4 us of wire, has {ideal:.1f} us under Poisson arrivals; the paper's clients "
-                   "must have sent more evenly, or its wire was shorter"),
+                   "seem to send more evenly"),
             ("rain", "up to 8 tasks wait centrally before a busy worker gets one; that pays by dispersion, and here is none")):
         value = constant[name].most(2800)
         claims.near("fig6", f"constant: p99 of {name} up to 2,800 kRPS", (15, "about 15 us"), value, f"{value:.1f} us", reason)

@@ -20,7 +20,7 @@
 namespace rain::tools {
 namespace {
 
-constexpr double kRequests = 1.5e6;
+constexpr double kRequests = 1e6;
 constexpr double kQuickRequests = 5e4;
 constexpr const char* kRocksDbFigure = "fig2";
 constexpr std::string_view kWithAgent[] = {"fig9", "fig10"};
@@ -112,7 +112,7 @@ Run declare_figures(CLI::App& app) {
       ->type_name("DIR");
   app.add_flag("--quick", flags->quick, "so few requests a point that all takes less than two minutes");
   app.add_option("--requests", flags->requests,
-                 "measured at each point, but no more than 10 s (1.5e6; quick: 5e4)")
+                 "measured at each point, but no more than 10 s (1e6; quick: 5e4)")
       ->check(CLI::Range(1e3, 1e9))
       ->type_name("N");
   app.add_option("--threads", flags->threads, "runs at a time (one for each core)")
