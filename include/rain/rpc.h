@@ -1,6 +1,10 @@
 // What clients and workers of Rain share: payloads, results, errors and the parts of a request's latency.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "Rain's headers are C++20: compile with -std=c++20"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <span>

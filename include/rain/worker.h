@@ -26,7 +26,8 @@ struct WorkerOptions {
   WorkerId id{};                                  ///< as in the switch's worker table
   std::string listen_address = "127.0.0.1:9100";  ///< "host:port" as in the switch's worker table
   std::string switch_address = "127.0.0.1:9000";  ///< numeric, where the switch's packets come from
-  /// Tasks that tokens may bring at once, 1..8; 0: no tokens, for racks whose scheduler pushes.
+  /// Tasks that tokens may bring at once, 1..8; a task without a token is refused. 0: no tokens, for racks whose
+  /// scheduler pushes.
   unsigned quota = 4;
   std::uint32_t token_key = 0;              ///< as in the switch's worker table
   Nanos sync_interval = milliseconds(100);  ///< a token silent for that long is asked after, 1 ms .. 1 min

@@ -3,6 +3,9 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <cerrno>
+
 #include "base/clock.h"
 
 namespace rain {
@@ -15,8 +18,13 @@ StopSignals::StopSignals() {
 }
 
 bool StopSignals::wait(Nanos timeout) const {
-  const timespec limit = to_timespec(timeout);
-  return sigtimedwait(&set_, nullptr, &limit) > 0;
+  const Nanos begin = monotonic_now();
+  const Nanos end = timeout > Nanos::max() - begin ? Nanos::max() : begin + timeout;
+  for (;;) {
+    const timespec limit = to_timespec(std::max(end - monotonic_now(), Nanos{}));
+    if (sigtimedwait(&set_, nullptr, &limit) > 0) return true;
+    if (errno != EINTR) return false;
+  }
 }
 
 void StopSignals::restore() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

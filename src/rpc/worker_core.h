@@ -9,8 +9,7 @@
 // come.
 //
 // A task is bound to this worker by a token (quota > 0) or pushed without one by a scheduler that uses none
-// (random, round-robin, jsq). Both are served; pushed ones are bounded by push_limit and reported by a
-// FEEDBACK without level.
+// (random, round-robin, jsq). Pushed ones are bounded by push_limit and reported by a FEEDBACK without level.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +62,7 @@ class WorkerCore {
                                        .switch_address = options.switch_address});
   }
 
-  /// A decoded packet, whatever it is. `arrival`: when the host received it, at most `now`.
+  /// A decoded packet, whatever it is. `arrival`: when the host received it; later than `now` counts as `now`.
   template <Sink S>
   void on_message(const wire::Message& message, const Endpoint& source, Nanos arrival, Nanos now, S& sink);
 

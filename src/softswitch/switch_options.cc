@@ -130,6 +130,10 @@ Result check_workers(const SwitchOptions& options) {
     if (worker.address == options.listen) {
       return refuse("{}: address = {}: the switch listens there itself", key, address);
     }
+    if (!reaches_ipv4_only && options.listen.address != Endpoint{}.address && worker.address.is_v4()) {
+      return refuse("{}: address = {}: an IPv6 address is needed, as the switch listens on {}", key, address,
+                    format_endpoint(options.listen));
+    }
     if (reaches_ipv4_only && !worker.address.is_v4()) {
       return refuse("{}: address = {}: an IPv4 address is needed, as the switch listens on {}", key, address,
                     format_endpoint(options.listen));

@@ -2,6 +2,7 @@
 #include "tools/command.h"
 
 #include <fmt/format.h>
+#include <new>
 
 #include <algorithm>
 #include <cerrno>
@@ -118,6 +119,9 @@ int run_command(int argc, const char* const* argv) {
     return flush_output(name, runs[index]());
   } catch (const InputError& error) {
     return bad_input(name, error.what());
+  } catch (const std::bad_alloc&) {
+    std::fputs(fmt::format("{}: not enough memory\n", name).c_str(), stderr);
+    return kExitFailed;
   } catch (const std::exception& error) {
     std::fputs(fmt::format("{}: {}\n", name, error.what()).c_str(), stderr);
     return kExitFailed;

@@ -119,8 +119,8 @@ std::string Comparison::to_table() const {
   add_outcomes(rows);
   std::string text = rows.text();
   for (const Report& run : runs) {
-    if (const std::string warning = run.schedule_warning(); !warning.empty()) {
-      text += fmt::format("  WARNING, {}: {}\n", run.scheduler, warning);
+    for (const std::string& warning : {run.failure_warning(), run.schedule_warning()}) {
+      if (!warning.empty()) text += fmt::format("  WARNING, {}: {}\n", run.scheduler, warning);
     }
     if (run.application_errors != 0) {
       text += fmt::format("  WARNING, {}: {} replies report an error, the first: {}\n", run.scheduler,

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/endpoint_text.h"
 #include "base/stop_signals.h"
 #include "tools/input_error.h"
@@ -40,7 +41,10 @@ class StopOnSignal {
   explicit StopOnSignal(std::atomic<bool>& stop)
       : thread_([this, &stop] {
           while (!ended_.load(std::memory_order_relaxed)) {
-            if (!signals_.wait(milliseconds(50)) || !stop.exchange(true)) continue;
+            if (!signals_.wait(milliseconds(50))) continue;
+            const Nanos now = monotonic_now();
+            if (!stop.exchange(true)) first_ = now;
+            if (now - first_ < kSameSignal) continue;
             std::fputs("rain load: a second signal: ended without a report\n", stderr);
             std::_Exit(kExitFailed);
           }
@@ -54,6 +58,7 @@ class StopOnSignal {
 
  private:
   StopSignals signals_;
+  Nanos first_{};  // of the thread
   std::atomic<bool> ended_{false};
   std::thread thread_;
 };
@@ -213,7 +218,8 @@ void write_report(const Report& report, const std::string& path) {
 int exit_status_of(const Report& report) {
   const bool all_accounted =
       report.outcomes.without_outcome() == 0 && report.warmup_outcomes.without_outcome() == 0;
-  return all_accounted && report.application_errors == 0 ? kExitOk : kExitFailed;
+  const bool nothing_served = report.outcomes.sent > 0 && report.outcomes.completed == 0;
+  return all_accounted && !nothing_served && report.application_errors == 0 ? kExitOk : kExitFailed;
 }
 
 Run declare_load(CLI::App& app) {

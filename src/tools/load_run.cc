@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <system_error>
 
 #include <algorithm>
 #include <array>
@@ -61,13 +62,15 @@ struct Connection {
   }
 };
 
-void run_connection(Connection& connection, bool busy_poll, const std::atomic<bool>& stop) {
+/// Until all requests have ended; `stop`: no more are sent; `abandon`: at once.
+void run_connection(Connection& connection, bool busy_poll, const std::atomic<bool>& stop,
+                    const std::atomic<bool>& abandon) {
   // The default slack would let the kernel wake us 50 us late, every time.
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   Agent& agent = *connection.agent;
   bool stopped = false;
   Nanos next_show{};
-  while (!agent.finished()) {
+  while (!agent.finished() && !abandon.load(std::memory_order_relaxed)) {
     const Nanos now = monotonic_now();
     if (!stopped && stop.load(std::memory_order_relaxed)) {
       agent.stop(now);
@@ -226,9 +229,18 @@ tl::expected<Report, std::string> run_load(const LoadPlan& plan, const std::atom
   // Only now: to open many connections takes longer than the first requests may be late.
   window.start = monotonic_now() + kStartDelay;
   for (const auto& connection : connections) connection->agent->start_at(window.start);
-  for (const auto& connection : connections) {
-    connection->thread =
-        std::thread(run_connection, std::ref(*connection), plan.load.busy_poll, std::cref(stop));
+  std::atomic<bool> abandon{false};
+  try {
+    for (const auto& connection : connections) {
+      connection->thread = std::thread(run_connection, std::ref(*connection), plan.load.busy_poll,
+                                       std::cref(stop), std::cref(abandon));
+    }
+  } catch (const std::system_error& error) {
+    abandon.store(true, std::memory_order_relaxed);
+    for (const auto& connection : connections) {
+      if (connection->thread.joinable()) connection->thread.join();
+    }
+    return tl::unexpected("cannot start a thread for each connection: " + error.code().message());
   }
   watch(connections, window, on_progress);
   for (const auto& connection : connections) connection->thread.join();

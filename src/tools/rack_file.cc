@@ -27,17 +27,20 @@ std::string address_and_port(const std::string& address, unsigned port) {
   return fmt::format("[{}]:{}", address, port);
 }
 
-/// 0.0.0.0 or ::, which nobody can send to and no packet comes from.
-bool is_any_address(const Endpoint& endpoint) {
-  const Endpoint any_v6{{}, endpoint.port};
-  return endpoint == any_v6 || endpoint == Endpoint::v4(0, 0, 0, 0, endpoint.port);
+/// An address of one host. Not so 0.0.0.0 and ::, which no packet comes from, multicast and broadcast.
+bool is_host_address(const Endpoint& endpoint) {
+  if (endpoint.is_v4()) {
+    const auto first = endpoint.address[12];
+    return first > std::uint8_t{0} && first < std::uint8_t{224};
+  }
+  return endpoint.address != Endpoint{}.address && endpoint.address[0] != std::uint8_t{0xFF};
 }
 
 void read_switch(TomlReader reader, SwitchOptions& options) {
   reader.parsed("listen", "an address and port as a string", [&](std::string_view text) {
     const auto endpoint = parse_endpoint(text);
     if (endpoint) options.listen = *endpoint;
-    const bool usable = endpoint.has_value() && endpoint->port != 0 && !is_any_address(*endpoint);
+    const bool usable = endpoint.has_value() && endpoint->port != 0 && is_host_address(*endpoint);
     return usable ? ""
                   : "an address that clients and workers reach, such as \"10.0.0.1:9000\" or \"[::1]:9000\"";
   });
@@ -112,7 +115,7 @@ ServerSection read_server(TomlReader reader, const std::vector<SwitchSlice>& sli
   reader.parsed("address", "a numeric address as a string", [&](std::string_view text) {
     section.address = text;
     const auto endpoint = parse_endpoint(address_and_port(section.address, 1));
-    const bool usable = endpoint.has_value() && !is_any_address(*endpoint);
+    const bool usable = endpoint.has_value() && is_host_address(*endpoint);
     return usable ? "" : "a numeric IPv4 or IPv6 address such as \"10.0.0.7\" or \"fd00::7\"";
   });
   reader.integer("port", section.port, 1, UINT16_MAX);

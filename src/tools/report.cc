@@ -148,6 +148,19 @@ std::string Report::schedule_warning() const {
       short_number(send_lag_us.max), short_number(send_lag_us.p99));
 }
 
+/// Failed requests are the slow ones: beyond this share of them the 99th percentile of the others is not that of all.
+constexpr double kFailuresWorthAWord = 0.01;
+
+std::string Report::failure_warning() const {
+  const std::uint64_t failed = outcomes.sent - std::min(outcomes.sent, outcomes.completed);
+  if (static_cast<double>(failed) <= kFailuresWorthAWord * static_cast<double>(outcomes.sent)) return {};
+  return fmt::format(
+      "{:.1f} % of the requests failed, and the figures above are of the others only: the rack or this "
+      "machine is "
+      "overloaded; use a lower rate",
+      100.0 * static_cast<double>(failed) / static_cast<double>(outcomes.sent));
+}
+
 ordered_json to_json(const Report& report, bool with_distributions) {
   ordered_json json{{"schema", "rain.report/1"}};
   json["scheduler"] = report.scheduler.empty() ? ordered_json(nullptr) : ordered_json(report.scheduler);
@@ -179,6 +192,8 @@ ordered_json to_json(const Report& report, bool with_distributions) {
   json["connections"] = report.connections;
   json["send_lag_us"] = summary_json(report.send_lag_us);
   json["kept_schedule"] = report.kept_schedule;
+  const std::string failures = report.failure_warning();
+  json["failure_warning"] = failures.empty() ? ordered_json(nullptr) : ordered_json(failures);
   json["schedule_warning"] =
       report.kept_schedule ? ordered_json(nullptr) : ordered_json(report.schedule_warning());
   json["warmup_outcomes"] = outcomes_json(report.warmup_outcomes);
@@ -230,8 +245,9 @@ std::string to_table(const Report& report) {
     text += fmt::format("  WARNING: {} replies report an error, the first: {}\n", report.application_errors,
                         report.first_application_error);
   }
-  if (const std::string warning = report.schedule_warning(); !warning.empty())
-    text += "  WARNING: " + warning + '\n';
+  for (const std::string& warning : {report.failure_warning(), report.schedule_warning()}) {
+    if (!warning.empty()) text += "  WARNING: " + warning + '\n';
+  }
   return text;
 }
 

@@ -96,6 +96,8 @@ struct Report {
   std::uint64_t application_errors = 0;  ///< replies in which the application refused; among the completed
   std::string first_application_error;
 
+  /// One line when so many requests failed that the figures say little, else "".
+  std::string failure_warning() const;
   /// One line when the generator was too slow to be believed, else "".
   std::string schedule_warning() const;
 };

@@ -24,11 +24,11 @@ struct SimFlags {
   bool json = false;
   bool timing = false;
   bool adaptive = false;
-  std::string rth;
+  std::optional<std::string> rth;
 };
 
 int run_sim(const SimFlags& flags) {
-  if (flags.adaptive || !flags.rth.empty()) {
+  if (flags.adaptive || flags.rth.has_value()) {
     throw InputError(fmt::format("{}: not in this version: adaptive scheduling comes with the agent",
                                  flags.adaptive ? "--adaptive" : "--rth"));
   }

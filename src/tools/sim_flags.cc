@@ -147,7 +147,8 @@ void read_workload(TomlReader& reader, RackSpec& spec) {
   if (load.capacity_share > 0) spec.workload.phases[0].rate = load.capacity_share * spec.capacity_rps();
   if (spec.workload.phases[0].rate > workload::kMaxRate) {
     reader.refuse("load",
-                  "requests a second, because a service time of 0 has no capacity to take a share of");
+                  fmt::format("requests a second, at most {:.0f}: what so short a service allows is more",
+                              workload::kMaxRate));
   }
   if (reader.has("load") && reader.has("phases")) reader.refuse("load", "not together with --phases");
   reader.parsed("phases", "START=RATE[@SHARE/SHARE/..],..", [&](std::string_view text) {

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/stop_signals.h"
 #include "tools/input_error.h"
 
 namespace rain::tools {
@@ -151,12 +152,15 @@ void Supervisor::take_signals() {
   signalfd_siginfo info{};
   while (read(signal_fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     if (info.ssi_signo != SIGINT && info.ssi_signo != SIGTERM) continue;
+    // timeout(1) and service managers signal a process and then its group: that is one wish, not two.
+    if (interrupted_ && monotonic_now() - interrupted_at_ < kSameSignal) continue;
     if (interrupted_) {
       kill_children();
       std::fputs((command_ + ": a second signal: all processes were killed\n").c_str(), stderr);
       std::_Exit(kExitFailed);
     }
     interrupted_ = true;
+    interrupted_at_ = monotonic_now();
   }
 }
 

@@ -83,6 +83,7 @@ class Supervisor {
   std::FILE* out_;
   int signal_fd_ = -1;
   bool interrupted_ = false;
+  Nanos interrupted_at_{};
   std::vector<Process> children_;
 };
 

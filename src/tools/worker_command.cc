@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
 
 #include <atomic>
 #include <cstdio>
@@ -83,6 +86,32 @@ void print_totals(std::uint64_t served, const std::array<std::uint64_t, kDropRea
   fmt::print("{}\n", text);
 }
 
+/// Threads that end with the scope, however it is left: a worker whose thread runs must be told to stop.
+template <typename Stop>
+class Threads {
+ public:
+  explicit Threads(Stop stop) : stop_(std::move(stop)) {}
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() {
+    stop_();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  template <typename Body>
+  void start(Body body) {
+    try {
+      threads_.emplace_back(std::move(body));
+    } catch (const std::system_error& error) {
+      throw std::runtime_error(
+          fmt::format("cannot start thread {}: {}", threads_.size() + 1, error.code().message()));
+    }
+  }
+
+ private:
+  Stop stop_;
+  std::vector<std::thread> threads_;
+};
+
 int run_threads(const RackFile& rack, const ServerSection& server, apps::App& app,
                 const StopSignals& signals) {
   std::vector<Worker> workers;
@@ -92,12 +121,14 @@ int run_threads(const RackFile& rack, const ServerSection& server, apps::App& ap
       throw InputError(fmt::format("worker {}: {}", server.first_id.value + i, worker.error().message()));
     workers.push_back(std::move(*worker));
   }
-  std::vector<std::thread> threads;
-  for (Worker& worker : workers) threads.emplace_back([&worker] { worker.run(); });
-  print_ready(rack, server);
-  signals.wait();
-  for (Worker& worker : workers) worker.stop();
-  for (std::thread& thread : threads) thread.join();
+  {
+    Threads threads([&workers] {
+      for (Worker& worker : workers) worker.stop();
+    });
+    for (Worker& worker : workers) threads.start([&worker] { worker.run(); });
+    print_ready(rack, server);
+    signals.wait();
+  }
   for (std::size_t i = 0; i < workers.size(); ++i) {
     const Worker::Stats stats = workers[i].stats();
     fmt::print("worker {}: idle {:.1f} %, ", server.first_id.value + i, stats.idleness * 100);
@@ -116,11 +147,12 @@ int run_emulated(const RackFile& rack, const ServerSection& server, const StopSi
                           .sync_interval = server.sync_interval,
                           .busy_poll = server.busy_poll,
                           .longest_service = server.app_options.synthetic_limit});
-  std::thread thread([&workers] { workers.run(); });
-  print_ready(rack, server);
-  signals.wait();
-  workers.stop();
-  thread.join();
+  {
+    Threads threads([&workers] { workers.stop(); });
+    threads.start([&workers] { workers.run(); });
+    print_ready(rack, server);
+    signals.wait();
+  }
   print_totals(workers.served(), workers.drops(), workers.cut_packets());
   return kExitOk;
 }

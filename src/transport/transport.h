@@ -21,7 +21,9 @@ inline constexpr std::size_t kHeadroomBytes = 128;  ///< writable bytes before e
 struct RxPacket {
   std::span<std::byte> bytes;
   Endpoint source;
-  Nanos arrival;  ///< when the host received it where the transport knows (kernel time stamp), else `now`
+  Nanos
+      arrival;  ///< when the host received it where the transport knows (kernel time stamp; it may be after `now`),
+                ///< else `now`
 };
 
 // clang-format off

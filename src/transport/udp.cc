@@ -245,18 +245,20 @@ std::span<RxPacket> UdpTransport::receive(Nanos now) {
   }
   if (count <= 0) return {};
 
-  // Kernel stamps are wall-clock time. Both clocks are read next to each other for every batch, because the
-  // wall clock may be set while we run; a stamp is never later than `now`, so that no delay is ever negative.
+  // Kernel stamps are wall-clock time. Both clocks are read next to each other for every batch, because the wall clock
+  // may be set while we run. No packet came later than it was read; but it may have come after `now`, as the answer to
+  // what this cycle has just sent.
+  const Nanos read = kernel_time_stamps_ ? monotonic_now() : now;
   const Nanos wall_offset = kernel_time_stamps_ ? wall_clock_offset() : Nanos{};
   const auto received = static_cast<std::size_t>(count);
   for (std::size_t i = 0; i < received; ++i) {
     RxPacket& packet = rings.packets[i];
     packet.bytes = {rings.buffers[i].bytes.data() + kHeadroomBytes, rings.receive_headers[i].msg_len};
     packet.source = from_socket_address(rings.sources[i]);
-    packet.arrival = now;
+    packet.arrival = read;
     if (kernel_time_stamps_) {
       const Nanos stamp = rings.kernel_time(i);
-      if (stamp != Nanos{}) packet.arrival = std::min(now, stamp - wall_offset);
+      if (stamp != Nanos{}) packet.arrival = std::min(read, stamp - wall_offset);
     }
     if ((rings.receive_headers[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) ++cut_packets_;
     rings.rearm(i, kernel_time_stamps_);

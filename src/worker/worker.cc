@@ -41,7 +41,8 @@ struct Worker::Impl {
                .switch_address = switch_address,
                .quota = worker_options.quota,
                .token_key = worker_options.token_key,
-               .sync_interval = worker_options.sync_interval},
+               .sync_interval = worker_options.sync_interval,
+               .push_limit = worker_options.quota > 0 ? 0 : rpc::kPushLimit},
               monotonic_now()) {}
 
   std::size_t poll() {

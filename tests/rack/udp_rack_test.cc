@@ -80,7 +80,16 @@ void ask(const std::string& program, unsigned quota) {
 TEST(UdpRack, rain__every_request_is_answered) { ask("rain", 4); }
 TEST(UdpRack, rain_paper__every_request_is_answered) { ask("rain-paper", 2); }
 TEST(UdpRack, jsq__every_request_is_answered) { ask("jsq", 0); }
-TEST(UdpRack, random__serves_workers_that_offer_tokens_too) { ask("random", 4); }
+TEST(UdpRack, random__every_request_is_answered) { ask("random", 0); }
+
+// A task that no token paid for would break the quota: it may as well come from a forger.
+TEST(UdpRack, random__is_refused_by_workers_with_a_quota) {
+  UdpRack rack("random", 1, 4);
+  Client client = Client::open({.switch_address = rack.address(), .timeout = seconds(20)}).value();
+  const Client::Result result = client.call(as_payload("x"));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().reason, DropReason::kWorkerQueueFull);
+}
 
 }  // namespace
 }  // namespace rain::rack

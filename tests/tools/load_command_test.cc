@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/stop_signals.h"
 #include "tools/input_error.h"
 #include "tools/run_rain.h"
 
@@ -135,6 +139,7 @@ TEST(LoadCommand, run__a_second_signal_ends_it_at_once) {
                    "--timeout", "60s"});
   ASSERT_TRUE(running.wait_for("rain load: 1 of 61 s"));
   running.send_signal(SIGINT);
+  std::this_thread::sleep_for(std::chrono::nanoseconds(2 * kSameSignal.value));
   running.send_signal(SIGTERM);
   const Finished finished = running.finish();
   EXPECT_EQ(finished.status, 1);

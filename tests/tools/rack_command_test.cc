@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
+#include "base/stop_signals.h"
 #include "tools/run_rain.h"
 
 namespace rain::tools {
@@ -156,12 +159,23 @@ TEST(RackCommand, run__a_second_signal_ends_everything_at_once) {
   Running running({"rack", rack.file.path()});
   ASSERT_TRUE(running.wait_for("[load] 1 of 60 s")) << running.err();
   running.send_signal(SIGINT);
+  std::this_thread::sleep_for(std::chrono::nanoseconds(2 * kSameSignal.value));
   running.send_signal(SIGTERM);
   const Finished finished = running.finish();
   EXPECT_EQ(finished.status, 1);
   EXPECT_EQ(finished.out, "");
   EXPECT_THAT(finished.err, ::testing::EndsWith("rain rack: a second signal: all processes were killed\n"));
   EXPECT_TRUE(all_free(rack.port, kPorts));
+}
+
+/// As timeout(1) does it.
+TEST(RackCommand, run__two_signals_at_once_are_one) {
+  const RackOnPorts rack(two_servers(), kPorts);
+  Running running({"rack", rack.file.path()});
+  ASSERT_TRUE(running.wait_for("rack ready")) << running.err();
+  running.send_signal(SIGINT);
+  running.send_signal(SIGTERM);
+  EXPECT_EQ(running.finish().status, 0) << running.err();
 }
 
 TEST(RackCommand, run__an_overloaded_rack_still_reports) {

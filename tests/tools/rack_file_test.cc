@@ -90,6 +90,7 @@ rocksdb_directory = "/tmp/a"
 rocksdb_small_keys = 1000
 rocksdb_large_keys = 100
 [[server]]
+address = "::1"
 slice = "long"
 app = "synthetic"
 emulate = true
@@ -215,6 +216,13 @@ constexpr Refused kRefused[] = {
      "\"10.0.0.1:9000\" or \"[::1]:9000\""},
     {"[switch]\nlisten = '0.0.0.0:9000'\n[[server]]\n",
      "rack.toml:2: key 'listen' = \"0.0.0.0:9000\": an address that clients and workers reach"},
+    {"[[server]]\naddress = '224.0.0.1'\n", "rack.toml:2: key 'address' = \"224.0.0.1\": a numeric IPv4"},
+    {"[[server]]\naddress = '255.255.255.255'\n",
+     "rack.toml:2: key 'address' = \"255.255.255.255\": a numeric"},
+    {"[[server]]\naddress = 'ff02::1'\n", "rack.toml:2: key 'address' = \"ff02::1\": a numeric"},
+    {"[switch]\nlisten = '[::1]:9000'\n[[server]]\n",
+     "rack.toml: worker 0: address = 127.0.0.1:9100: an IPv6 address is needed, as the switch listens on "
+     "[::1]:9000"},
     {"[[server]]\naddress = '::'\n", "rack.toml:2: key 'address' = \"::\": a numeric IPv4 or IPv6 address"},
     {"[switch]\nlisten = '127.0.0.1:0'\n[[server]]\n",
      "rack.toml:2: key 'listen' = \"127.0.0.1:0\": an address"},

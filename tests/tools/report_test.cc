@@ -76,14 +76,32 @@ TEST(Report, to_json__schema) {
   const nlohmann::ordered_json json = to_json(example(), false);
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_EQ(
-      keys,
-      (std::vector<std::string>{
-          "schema",        "scheduler",        "workers",         "depth",       "seed",
-          "duration_s",    "offered_rps",      "achieved_rps",    "latency_us",  "slowdown",
-          "parts_us",      "classes",          "outcomes",        "switch",      "events",
-          "wall_s",        "warmup_s",         "requested_rps",   "connections", "send_lag_us",
-          "kept_schedule", "schedule_warning", "warmup_outcomes", "sockets",     "application_errors"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"schema",
+                                            "scheduler",
+                                            "workers",
+                                            "depth",
+                                            "seed",
+                                            "duration_s",
+                                            "offered_rps",
+                                            "achieved_rps",
+                                            "latency_us",
+                                            "slowdown",
+                                            "parts_us",
+                                            "classes",
+                                            "outcomes",
+                                            "switch",
+                                            "events",
+                                            "wall_s",
+                                            "warmup_s",
+                                            "requested_rps",
+                                            "connections",
+                                            "send_lag_us",
+                                            "kept_schedule",
+                                            "failure_warning",
+                                            "schedule_warning",
+                                            "warmup_outcomes",
+                                            "sockets",
+                                            "application_errors"}));
   EXPECT_EQ(json["schema"], "rain.report/1");
   EXPECT_EQ(json["offered_rps"], 1000.5);
   EXPECT_EQ(json["latency_us"]["max"], 10.0);
@@ -135,6 +153,15 @@ TEST(Report, to_table__warns_when_the_schedule_was_not_kept) {
   EXPECT_THAT(to_table(report), HasSubstr("WARNING: the generator could not keep its schedule"));
   EXPECT_EQ(to_json(report, false)["kept_schedule"], false);
   EXPECT_THAT(to_json(report, false)["schedule_warning"].get<std::string>(), HasSubstr("3000 us late"));
+}
+
+TEST(Report, to_table__warns_when_many_requests_failed) {
+  Report report = example();
+  report.outcomes = {.sent = 1000, .completed = 990, .dropped = {}};
+  EXPECT_EQ(report.failure_warning(), "");
+  report.outcomes = {.sent = 1000, .completed = 989, .dropped = {}};
+  EXPECT_THAT(to_table(report), HasSubstr("WARNING: 1.1 % of the requests failed"));
+  EXPECT_THAT(to_json(report, false)["failure_warning"].get<std::string>(), HasSubstr("use a lower rate"));
 }
 
 TEST(Report, sockets__printed_when_anything_went_wrong) {

@@ -156,7 +156,7 @@ TEST(SimCommand, sim__bad_input_is_one_line_and_status_2) {
       {{"--load", "0"}, "--load = 0: requests a second"},
       {{"--load", "lots"}, "--load = \"lots\": requests a second"},
       {{"--load", "50%", "--service", "const:0"},
-       "--load = \"50%\": requests a second, because a service time of 0"},
+       "--load = \"50%\": requests a second, at most 1000000000: what so short a service allows is more"},
       {{"--service", "normal:10us"}, "unknown kind \"normal\""},
       {{"--service", "exp:10us", "--classes", "a:1:exp:10us"},
        "--service = \"exp:10us\": not together with --classes"},

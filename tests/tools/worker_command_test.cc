@@ -1,6 +1,10 @@
 // Tests of `rain worker`, by running it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <thread>
 
 #include "tools/run_rain.h"
 
@@ -40,6 +44,22 @@ TEST(WorkerCommand, run__emulated_workers_share_a_port) {
   const Finished finished = running.finish();
   EXPECT_EQ(finished.status, 0);
   EXPECT_EQ(finished.out, "served 0\n");
+}
+
+TEST(WorkerCommand, run__goes_on_after_a_stop) {
+  for (const char* emulate : {"false", "true"}) {
+    const RackOnPorts rack("[[server]]\nport = %s\napp = 'synthetic'\nemulate = " + std::string(emulate));
+    Running running({"worker", "--config", rack.file.path()});
+    ASSERT_TRUE(running.wait_for("ready: ")) << running.err();
+    running.send_signal(SIGSTOP);
+    running.send_signal(SIGCONT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    siginfo_t ended{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(running.pid()), &ended, WEXITED | WNOHANG | WNOWAIT), 0);
+    EXPECT_EQ(ended.si_pid, 0) << emulate;
+    running.send_signal(SIGTERM);
+    EXPECT_EQ(running.finish().status, 0);
+  }
 }
 
 TEST(WorkerCommand, run__port_in_use) {

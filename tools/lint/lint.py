@@ -11,10 +11,14 @@ from common import Context
 # Cheap ones first. All but the last three need nothing but Python and are tests of the suite too.
 MODULES = ("paths", "layers", "bans", "freestanding", "docs", "format", "headers", "tidy")
 
+SLOW = ("headers", "tidy")
+
 
 def run(module, context):
     """Number of findings; a self-test that fails is one."""
     started = time.monotonic()
+    if module.NAME in SLOW:
+        print(f"{module.NAME}: compiles; minutes", flush=True)
     try:
         module.self_test()
     except AssertionError as error:
