@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "tools/run_rain.h"
 
@@ -71,11 +70,7 @@ TEST(SweepCommand, sweep__killed_and_started_again_ends_with_the_same_bytes) {
   ASSERT_EQ(run_rain(sweep(whole, {"--no-picture"})).status, 0);
   {
     Running running(sweep(killed, {"--no-picture"}));
-    const auto lines = [&] {
-      const std::string journal = content_of(killed + "/journal");
-      return std::count(journal.begin(), journal.end(), '\n');
-    };
-    while (lines() < 4) std::this_thread::yield();
+    ASSERT_TRUE(running.wait_for(" of 30 runs, ")) << running.err();  // at least one is done
     running.send_signal(SIGKILL);
     EXPECT_EQ(running.finish().status, 128 + SIGKILL);
   }
@@ -101,7 +96,6 @@ TEST(SweepCommand, sweep__same_bytes_with_any_number_of_threads) {
 }
 
 TEST(SweepCommand, sweep__refusals) {
-  const std::string help = "";
   expect_refused({"sweep", "--seed", "1,1"}, "rain sweep: --seed = 1,1: 1 stands there twice");
   const Finished unknown = run_rain({"sweep", "--scheduler", "rain,best"});
   EXPECT_EQ(unknown.status, 2);
