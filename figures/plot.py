@@ -22,8 +22,7 @@ import matplotlib.pyplot as plt  # noqa: E402  the backend must be chosen first
 TOLERANCE = 0.15
 COLOURS = {"rain": "#0b6e99", "rain-paper": "#8e6bbf", "r2p2": "#c0392b", "racksched": "#2e8b57", "draconis": "#d68910",
            "pallas": "#7f8c8d", "ideal": "#222222"}
-STYLES = {"ideal": ":", "best": "-"}
-DASHES = {"depth 1": "-", "depth 2": "--", "depth 3": "-.", "depth 4": ":", "depth 8": ":"}
+DASHES = {"JBSQ(2)": "--", "depth 1": "-", "depth 2": "--", "depth 3": "-.", "depth 4": ":", "depth 8": ":"}
 
 # ---- data ---------------------------------------------------------------------------------------------------------
 
