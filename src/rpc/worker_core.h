@@ -28,7 +28,7 @@ inline constexpr unsigned kPushLimit = 4096;
 struct WorkerCoreOptions {
   WorkerId id{};
   Endpoint switch_address{};  ///< the only source of dispatches and SYNC_ACKs that is listened to
-  unsigned quota = 4;         ///< tokens at once, 0..kMaxQuota; 0: no tokens, only pushed tasks
+  unsigned quota = 4;         ///< tokens at once, 0..kMaxQuota; 0: no tokens ever, only pushed tasks
   std::uint32_t token_key = 0;
   Nanos sync_interval = milliseconds(100);
   unsigned push_limit = kPushLimit;  ///< 0..kPushLimit; 0 only with quota > 0
@@ -46,11 +46,20 @@ struct TaskView {
   Nanos in_worker;
 };
 
+/// A task that has run, as its worker saw it.
+struct EndedTask {
+  std::uint64_t number = 0;        ///< counts the tasks that have run, from 1; 0: none has
+  Nanos in_switch{};               ///< waited in the switch
+  Nanos in_worker{};               ///< waited here
+  Nanos service{};                 ///< ran; never negative
+  std::uint16_t queue_length = 0;  ///< tasks that waited in its slice when it was dispatched
+};
+
 class WorkerCore {
  public:
   explicit WorkerCore(const WorkerCoreOptions& options, Nanos now = {})
       : options_(options),
-        fifo_(options.quota + options.push_limit, options.max_payload_bytes),
+        fifo_((options.quota > 0 ? kMaxQuota : 0) + options.push_limit, options.max_payload_bytes),
         opened_(now),
         idle_since_(now) {
     RAIN_ASSERT(options.quota <= kMaxQuota && options.push_limit <= kPushLimit);
@@ -88,6 +97,20 @@ class WorkerCore {
   /// When poll() has something to do next.
   Nanos next_due() const { return ledger_ ? ledger_->next_due() : Nanos::max(); }
 
+  /// Tokens at once from now on, 0..kMaxQuota; a lower number takes tokens back from the switch. Not for a worker
+  /// that was opened without tokens: there it does nothing.
+  template <Sink S>
+  void set_quota(unsigned quota, Nanos now, S& sink) {
+    if (ledger_) ledger_->set_quota(quota, held(), now, sink);
+  }
+  unsigned quota() const { return ledger_ ? ledger_->quota() : 0; }
+  /// The next poll() asks after all tokens: after a move, so that the new epoch is learnt in one round trip.
+  void ask_now(Nanos now) {
+    if (ledger_) ledger_->ask_now(now);
+  }
+  /// After set_quota(0): nothing is held and nothing can come any more.
+  bool drained() const { return held() == 0 && quota() == 0 && (!ledger_ || ledger_->settled()); }
+
   /// Issues no more tokens and refuses what comes from now on with shutting_down; what is held is still to be
   /// served.
   void retire() {
@@ -101,6 +124,8 @@ class WorkerCore {
   /// When the task arrived that begin() looks at first; 0 when none waits.
   Nanos next_arrival() const { return fifo_.empty() ? Nanos{} : fifo_.front().arrival; }
   std::uint64_t served() const { return served_; }
+  /// The task that ran last, whether it gave a reply or not.
+  const EndedTask& last_ended() const { return last_ended_; }
   const DropCounters& drops() const { return drops_; }
   const TokenLedger* ledger() const { return ledger_ ? &*ledger_ : nullptr; }
 
@@ -125,6 +150,7 @@ class WorkerCore {
   void on_request(const wire::Message& message, const Endpoint& source, Nanos arrival, Nanos now, S& sink);
   template <Sink S>
   void take(const wire::Message& message, Nanos arrival, Nanos now, S& sink);
+  void end_running(Nanos now);
   template <Sink S>
   void end_head(Nanos now, S& sink);
   template <Sink S>
@@ -142,6 +168,7 @@ class WorkerCore {
   Nanos idle_since_;
   Nanos idle_{};
   std::uint64_t served_ = 0;
+  EndedTask last_ended_;
   DropCounters drops_;
 };
 
@@ -253,7 +280,7 @@ void WorkerCore::finish(Payload reply, Nanos now, S& sink) {
   message.payload = reply;
   sink.send(message, task.client);
   ++served_;
-  running_.reset();
+  end_running(now);
   end_head(now, sink);
 }
 
@@ -262,8 +289,17 @@ void WorkerCore::finish_refused(DropReason reason, Nanos now, S& sink) {
   RAIN_ASSERT(running_);
   const HeldTask& task = fifo_.front();
   refuse(reason, task.client, task.request_id, task.layout, sink);
-  running_.reset();
+  end_running(now);
   end_head(now, sink);
+}
+
+inline void WorkerCore::end_running(Nanos now) {
+  last_ended_ = {.number = last_ended_.number + 1,
+                 .in_switch = running_->view.in_switch,
+                 .in_worker = running_->view.in_worker,
+                 .service = std::max(now - running_->since, Nanos{}),
+                 .queue_length = fifo_.front().queue_length};
+  running_.reset();
 }
 
 template <Sink S>

@@ -21,6 +21,10 @@ inline constexpr std::uint8_t kPlainLast = 0x08;
 inline constexpr std::uint8_t kReferenceFirst = 0x80;
 inline constexpr std::uint8_t kReferenceLast = 0x40;
 
+// Flags of the token extension (SYNC) and of the sync ack extension.
+inline constexpr std::uint8_t kRecallFlag = 0x01;
+inline constexpr std::uint8_t kRecalledFlag = 0x01;
+
 constexpr std::uint32_t type_bit(MessageType type) { return 1U << static_cast<unsigned>(type); }
 
 inline constexpr std::uint32_t kKnownTypes =
@@ -101,6 +105,7 @@ inline void unpack(const std::byte* at, TokenFields& fields) {
   fields.token_key = read32(at + offsetof(Wire, token_key));
   fields.generation.value = read32(at + offsetof(Wire, generation));
   fields.level.value = read8(at + offsetof(Wire, level));
+  fields.recall = (read8(at + offsetof(Wire, flags)) & kRecallFlag) != 0;
   fields.queue_length = read16(at + offsetof(Wire, queue_length));
 }
 inline void pack(std::byte* at, const TokenFields& fields) {
@@ -110,8 +115,8 @@ inline void pack(std::byte* at, const TokenFields& fields) {
   write32(at + offsetof(Wire, token_key), fields.token_key);
   write32(at + offsetof(Wire, generation), fields.generation.value);
   write8(at + offsetof(Wire, level), fields.level.value);
+  write8(at + offsetof(Wire, flags), fields.recall ? kRecallFlag : 0);
   write16(at + offsetof(Wire, queue_length), fields.queue_length);
-  write8(at + offsetof(Wire, flags), 0);
 }
 
 inline void unpack(const std::byte* at, SyncAckFields& fields) {
@@ -122,6 +127,7 @@ inline void unpack(const std::byte* at, SyncAckFields& fields) {
   fields.seen.value = read32(at + offsetof(Wire, seen));
   fields.consumed.value = read32(at + offsetof(Wire, consumed));
   fields.level.value = read8(at + offsetof(Wire, level));
+  fields.recalled = (read8(at + offsetof(Wire, flags)) & kRecalledFlag) != 0;
 }
 inline void pack(std::byte* at, const SyncAckFields& fields) {
   using Wire = SyncAckExtension;
@@ -131,7 +137,7 @@ inline void pack(std::byte* at, const SyncAckFields& fields) {
   write32(at + offsetof(Wire, seen), fields.seen.value);
   write32(at + offsetof(Wire, consumed), fields.consumed.value);
   write8(at + offsetof(Wire, level), fields.level.value);
-  write8(at + offsetof(Wire, flags), 0);
+  write8(at + offsetof(Wire, flags), fields.recalled ? kRecalledFlag : 0);
   write16(at + offsetof(Wire, reserved), 0);
 }
 

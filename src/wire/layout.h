@@ -46,7 +46,7 @@ struct TokenExtension {  // FEEDBACK, SYNC and PULL
   Be32 token_key;
   Be32 generation;
   std::uint8_t level;
-  std::uint8_t flags;  // reserved, 0
+  std::uint8_t flags;  // SYNC: recall = 0x01; the rest reserved, 0
   Be16 queue_length;
 };
 static_assert(sizeof(TokenExtension) == 16 && alignof(TokenExtension) == 1);
@@ -58,7 +58,7 @@ struct SyncAckExtension {
   Be32 seen;
   Be32 consumed;
   std::uint8_t level;
-  std::uint8_t flags;  // reserved, 0
+  std::uint8_t flags;  // recalled = 0x01; the rest reserved, 0
   Be16 reserved;       // 0
 };
 static_assert(sizeof(SyncAckExtension) == 20 && alignof(SyncAckExtension) == 1);

@@ -66,6 +66,7 @@ struct TokenFields {
   Generation generation{};
   Level level = kNoLevel;          ///< kNoLevel in FEEDBACK: a plain report of a finished task, no token
   std::uint16_t queue_length = 0;  ///< unfinished tasks the worker holds, saturating
+  bool recall = false;             ///< SYNC: the worker takes this generation back, filed or under way
 };
 
 /// SYNC_ACK: the switch's half of the token ledger for one (worker, level).
@@ -76,6 +77,7 @@ struct SyncAckFields {
   Generation seen{};      ///< newest generation that arrived (0: none since boot)
   Generation consumed{};  ///< newest generation that was spent, or can serve no task any more (0: none)
   Level level{};
+  bool recalled = false;  ///< the recall came before any task was bound to the token: it is nobody's now
 };
 
 /// REPLY: where the time went, so that clients can report slowdown and the parts of the latency.

@@ -81,6 +81,22 @@ class EmulatedWorkers {
   /// When poll() has something to do without a packet; Nanos::max() if never.
   Nanos next_due() const { return std::min(ends_.next_wakeup(), questions_.next_wakeup()); }
 
+  /// As WorkerCore::set_quota() and ask_now(), of one worker.
+  void set_quota(unsigned index, unsigned quota, Nanos now) {
+    sender_.set_now(now);
+    cores_[index].set_quota(quota, now, sender_);
+    if (!sender_.empty()) sender_.flush();
+  }
+  void ask_now(unsigned index, Nanos now) {
+    cores_[index].ask_now(now);
+    if (cores_[index].ledger() != nullptr) questions_.schedule(index, now);
+  }
+  /// Whether no worker holds anything or can come to: after a quota of 0 for all.
+  bool drained() const {
+    return std::all_of(cores_.begin(), cores_.end(),
+                       [](const rpc::WorkerCore& core) { return core.drained(); });
+  }
+
   /// No worker takes anything new; what is held is still served.
   void retire() {
     for (rpc::WorkerCore& core : cores_) core.retire();

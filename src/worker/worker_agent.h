@@ -48,6 +48,13 @@ class WorkerAgent {
     return work;
   }
 
+  /// As WorkerCore::set_quota().
+  void set_quota(unsigned quota, Nanos now) {
+    sender_.set_now(now);
+    core_.set_quota(quota, now, sender_);
+    if (!sender_.empty()) sender_.flush();
+  }
+
   /// When poll() has something to do without a packet; Nanos::max() if never.
   Nanos next_due() const { return core_.held() > 0 ? Nanos{INT64_MIN} : core_.next_due(); }
 

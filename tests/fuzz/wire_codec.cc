@@ -18,8 +18,8 @@ Message filled(std::uint8_t with) {
   message.first = message.last = message.has_dispatch = message.has_extension = true;
   message.request = {{with}, with};
   message.dispatch = {Endpoint::v4(with, with, with, with, with), {with}, {with}, {with}, with, with};
-  message.token = {{with}, {with}, with, {with}, {with}, with};
-  message.sync_ack = {{with}, {with}, {with}, {with}, {with}, {with}};
+  message.token = {{with}, {with}, with, {with}, {with}, with, with % 2 == 0};
+  message.sync_ack = {{with}, {with}, {with}, {with}, {with}, {with}, with % 2 == 0};
   message.reply = {{with}, with, with, with, with};
   message.drop = {DropReason::kQueueFull};
   return message;

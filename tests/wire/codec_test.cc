@@ -84,6 +84,12 @@ Message with(Message message, Policy policy, bool first, bool last, std::uint16_
   return message;
 }
 
+Message recalls(Message message) {
+  message.token.recall = true;
+  message.sync_ack.recalled = true;
+  return message;
+}
+
 std::vector<Row> rows() {
   using enum MessageType;
   return {
@@ -115,6 +121,11 @@ std::vector<Row> rows() {
       {"sack", single(kSack, false), "5208 08 18 1234 0001", "cc08 80 c0 1234 0001"},
       {"sync", single(kSync, true), "5218 09 18 1234 0001 0102 0304 05060708 090a0b0c 02 00 0d0e",
        "cc18 90 c0 1234 0001 0102 0304 05060708 090a0b0c 02 00 0d0e"},
+      {"recall", recalls(single(kSync, true)), "5218 09 18 1234 0001 0102 0304 05060708 090a0b0c 02 01 0d0e",
+       "cc18 90 c0 1234 0001 0102 0304 05060708 090a0b0c 02 01 0d0e"},
+      {"recalled", recalls(single(kSyncAck, true)),
+       "521c 0a 18 1234 0001 0102 0304 05060708 090a0b0c 0d0e0f10 07 01 0000",
+       "cc1c a0 c0 1234 0001 0102 0304 05060708 090a0b0c 0d0e0f10 07 01 0000"},
       {"sync ack", single(kSyncAck, true),
        "521c 0a 18 1234 0001 0102 0304 05060708 090a0b0c 0d0e0f10 07 00 0000",
        "cc1c a0 c0 1234 0001 0102 0304 05060708 090a0b0c 0d0e0f10 07 00 0000"},
@@ -203,9 +214,9 @@ TEST(codec, decode__ignores_reserved_bits) {
   const Reserved table[] = {
       {"5208 00 1f 1234 0001", "5208 00 18 1234 0001"},  // low three bits of byte 3
       {"cc08 00 ff 1234 0001", "cc08 00 c0 1234 0001"},  // low six bits of byte 3
-      {"5218 02 18 1234 0001 0102 0304 05060708 090a0b0c 02 ff 0d0e",
+      {"5218 02 18 1234 0001 0102 0304 05060708 090a0b0c 02 fe 0d0e",
        "5218 02 18 1234 0001 0102 0304 05060708 090a0b0c 02 00 0d0e"},
-      {"521c 0a 18 1234 0001 0102 0304 05060708 090a0b0c 0d0e0f10 07 ff ffff",
+      {"521c 0a 18 1234 0001 0102 0304 05060708 090a0b0c 0d0e0f10 07 fe ffff",
        "521c 0a 18 1234 0001 0102 0304 05060708 090a0b0c 0d0e0f10 07 00 0000"},
       {"522e 00 18 1234 0001 0102 03040506 00000000000000000000ffff0a000007 2328 0708 03 ff 090a0b0c "
        "0d0e0f10 1112",
@@ -300,8 +311,10 @@ Message random_message(Prng& prng, std::span<std::byte> payload_store) {
   if (header_size(message) == kBaseHeaderBytes) message.has_extension = false;  // a type that has none
   if (message.has_extension) {
     message.request = {.task_type = {u16()}, .deadline_us = u32()};
-    message.token = {{u16()}, {u16()}, u32(), {u32()}, {static_cast<std::uint8_t>(u16())}, u16()};
-    message.sync_ack = {{u16()}, {u16()}, {u32()}, {u32()}, {u32()}, {static_cast<std::uint8_t>(u16())}};
+    message.token = {{u16()}, {u16()},         u32(), {u32()}, {static_cast<std::uint8_t>(u16())},
+                     u16(),   prng.chance(0.5)};
+    message.sync_ack = {
+        {u16()}, {u16()}, {u32()}, {u32()}, {u32()}, {static_cast<std::uint8_t>(u16())}, prng.chance(0.5)};
     message.reply = {{u16()}, u32(), u32(), u32(), u16()};
     message.drop = {static_cast<DropReason>(prng.below(kDropReasonCount))};
   }

@@ -43,6 +43,7 @@ inline std::string difference(const Message& a, const Message& b) {
       if (a.token.generation != b.token.generation) return "token.generation";
       if (a.token.level != b.token.level) return "token.level";
       if (a.token.queue_length != b.token.queue_length) return "token.queue_length";
+      if (a.token.recall != b.token.recall) return "token.recall";
       return "";
     }
     case MessageType::kSyncAck: {
@@ -52,6 +53,7 @@ inline std::string difference(const Message& a, const Message& b) {
       if (a.sync_ack.seen != b.sync_ack.seen) return "sync_ack.seen";
       if (a.sync_ack.consumed != b.sync_ack.consumed) return "sync_ack.consumed";
       if (a.sync_ack.level != b.sync_ack.level) return "sync_ack.level";
+      if (a.sync_ack.recalled != b.sync_ack.recalled) return "sync_ack.recalled";
       return "";
     }
     case MessageType::kReply: {

@@ -46,7 +46,9 @@ local f = {
   client_port = ProtoField.uint16("rain.client_port", "Client port"),
   worker = ProtoField.uint16("rain.worker", "Worker"),
   level = ProtoField.uint8("rain.level", "Level (255: none)"),
-  flags = ProtoField.uint8("rain.flags", "Flags (reserved)", base.HEX),
+  flags = ProtoField.uint8("rain.flags", "Flags", base.HEX),
+  recall = ProtoField.bool("rain.recall", "Recall", 8, nil, 0x01),
+  recalled = ProtoField.bool("rain.recalled", "Recalled", 8, nil, 0x01),
   generation = ProtoField.uint32("rain.generation", "Generation"),
   switch_delay_ns = ProtoField.uint32("rain.switch_delay_ns", "Time in the switch (ns)"),
   worker_delay_ns = ProtoField.uint32("rain.worker_delay_ns", "Time in the worker's FIFO (ns)"),
@@ -69,7 +71,7 @@ local refused = ProtoExpert.new("rain.refused", "Receivers refuse this packet", 
                                 expert.severity.ERROR)
 rain.experts = { refused }
 
--- An extension is a list of {field, bytes}, in the order of the wire.
+-- An extension is a list of {field, bytes}, in the order of the wire. Zero bytes: bits of the byte that follows.
 local REQUEST = { { f.task_type, 2 }, { f.deadline_us, 4 } }
 local DISPATCH = {
   { f.client, 16 }, { f.client_port, 2 }, { f.worker, 2 }, { f.level, 1 }, { f.flags, 1 }, { f.generation, 4 },
@@ -79,9 +81,13 @@ local TOKEN = {
   { f.worker, 2 }, { f.epoch, 2 }, { f.token_key, 4 }, { f.generation, 4 }, { f.level, 1 }, { f.flags, 1 },
   { f.queue_length, 2 },
 }
+local SYNC = {
+  { f.worker, 2 }, { f.epoch, 2 }, { f.token_key, 4 }, { f.generation, 4 }, { f.level, 1 }, { f.recall, 0 }, { f.flags, 1 },
+  { f.queue_length, 2 },
+}
 local SYNC_ACK = {
-  { f.worker, 2 }, { f.epoch, 2 }, { f.boot_id, 4 }, { f.seen, 4 }, { f.consumed, 4 }, { f.level, 1 }, { f.flags, 1 },
-  { f.reserved, 2 },
+  { f.worker, 2 }, { f.epoch, 2 }, { f.boot_id, 4 }, { f.seen, 4 }, { f.consumed, 4 }, { f.level, 1 },
+  { f.recalled, 0 }, { f.flags, 1 }, { f.reserved, 2 },
 }
 local REPLY = {
   { f.worker, 2 }, { f.queue_length, 2 }, { f.switch_delay_ns, 4 }, { f.worker_delay_ns, 4 }, { f.service_ns, 4 },
@@ -94,7 +100,7 @@ local EXTENSIONS = {
   [1] = { { "Reply", REPLY } },
   [2] = { { "Token", TOKEN } },
   [4] = { { "Drop", DROP } },
-  [9] = { { "Token", TOKEN }, required = true },
+  [9] = { { "Token", SYNC }, required = true },
   [10] = { { "Sync ack", SYNC_ACK }, required = true },
   [11] = { { "Token", TOKEN }, required = true },
 }
@@ -143,7 +149,7 @@ local function add_extension(tree, name, extension, range)
     if field == f.client then
       add_client(branch, range(at, bytes))
     else
-      branch:add(field, range(at, bytes))
+      branch:add(field, range(at, math.max(bytes, 1)))
     end
     at = at + bytes
   end
