@@ -1,0 +1,77 @@
+// The clients of a rack and what each may have in flight. A pure state machine: events with their time in, shares out.
+//
+// A share is raised only out of what no other client holds: while a lender's wish is served, the borrower gives back
+// with its next heartbeat, and only then is there something to give. So the shares never add up to more than Q_max, but
+// for the moments after Q_max itself has fallen. A client that stops renewing keeps its share until its lease ends, since
+// its requests may still be in flight.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "control/refusal.h"
+#include "control/shares.h"
+
+namespace rain::control {
+
+using ClientId = std::uint32_t;
+
+struct ClientClaim {
+  std::string name{};             ///< unique in the rack
+  std::uint64_t incarnation = 0;  ///< differs for each life of a client
+  std::uint32_t weight = 1;       ///< 1..kMaxShareWeight; an operator's order wins
+  std::uint32_t in_use = 0;  ///< requests in flight now: not 0 when it comes back to a restarted controller
+};
+
+/// What a client says of itself, or an operator reads.
+struct ClientRow {
+  ClientId id = 0;
+  std::string name{};
+  std::uint64_t incarnation = 0;
+  std::uint32_t weight = 1;
+  bool weight_ordered = false;  ///< by an operator
+  std::uint32_t share = 0;      ///< as last told
+  std::uint32_t in_use = 0;     ///< as last reported
+  std::uint32_t wanted = 0;
+  Nanos lease_end{};
+};
+
+class ClientShares {
+ public:
+  explicit ClientShares(Nanos lease) : lease_(lease) {}
+
+  /// Room in the rack: queue capacity and quotas.
+  void set_total(std::uint32_t total) { total_ = total; }
+  std::uint32_t total() const { return total_; }
+
+  /// A new client, or one that comes back. Its row, with its share.
+  Result<ClientRow> enter(const ClientClaim& claim, Nanos now);
+  /// Renews the lease; the new share.
+  Result<std::uint32_t> heartbeat(ClientId id, std::uint32_t in_use, std::uint32_t wanted, Nanos now);
+  Result<void> leave(ClientId id);
+  /// Weights outlive their clients.
+  Result<void> order_weight(const std::string& name, std::uint32_t weight);
+  /// Removes clients whose leases have ended. Returns how many.
+  unsigned expire(Nanos now);
+  /// All leases end that much later.
+  void extend_leases(Nanos by);
+
+  std::vector<ClientRow> rows() const;
+  const std::map<std::string, std::uint32_t>& ordered_weights() const { return ordered_; }
+  /// What is promised, and what was promised and is still in use.
+  std::uint64_t committed() const;
+
+ private:
+  void grant(ClientRow& row);
+
+  Nanos lease_;
+  std::uint32_t total_ = 0;
+  ClientId next_id_ = 1;
+  std::map<ClientId, ClientRow> clients_;
+  std::map<std::string, std::uint32_t> ordered_;
+};
+
+}  // namespace rain::control
