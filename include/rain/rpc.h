@@ -49,7 +49,7 @@ struct Reply {
   Payload payload;  ///< callback, co_await: valid until the callback or the coroutine's step ends; call():
                     ///< until the client is used again
   LatencyParts parts{};
-  Nanos latency{};  ///< from submission to the reply's arrival at this host, by this host's clock
+  Nanos latency{};  ///< from the call of submit() or call() to the reply's arrival at this host, by its clock
 };
 
 enum class ErrorKind : std::uint8_t {
@@ -58,7 +58,7 @@ enum class ErrorKind : std::uint8_t {
   /// earlier one may have been executed.
   kDropped,
   kTimedOut,      ///< no outcome within the timeout; it may have been executed
-  kBackpressure,  ///< the client's admission limit is reached; nothing was sent, submit again later
+  kBackpressure,  ///< the client admits no more now (rain/client.h, Admission); nothing was sent
   kTooLarge,      ///< payload above kMaxMessageBytes; nothing was sent
   kNetwork,       ///< socket error or closed client: see `detail`
   kBadOption,     ///< an option out of range: see `detail`

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,8 @@ constexpr unsigned kMaxRetries = 16;
 constexpr Nanos kMaxTimeout = seconds(3600);
 /// Replies to all open requests may come at once. The kernel grants what the system's limit allows.
 constexpr std::size_t kReceiveBufferBytes = std::size_t{4} << 20;
+/// How long a sleep may hide a new share from who waits for room.
+constexpr Nanos kShareInterval = milliseconds(20);
 
 tl::unexpected<Error> fail(ErrorKind kind, std::string detail = {}) {
   return tl::unexpected(Error{.kind = kind, .detail = std::move(detail)});
@@ -32,6 +35,12 @@ Expected<void> check(const ClientOptions& options) {
       rpc::check_range("max_outstanding", options.max_outstanding, 1, rpc::ClientCore::kMaxOutstanding);
   if (checked) checked = rpc::check_range("timeout", options.timeout, microseconds(1), kMaxTimeout);
   if (checked) checked = rpc::check_range("retries", options.retries, 0, kMaxRetries);
+  if (checked && options.on_room && options.admission != Admission::kCallback) {
+    return fail(ErrorKind::kBadOption, "on_room is set; allowed: only with admission kCallback");
+  }
+  if (checked && !options.on_room && options.admission == Admission::kCallback) {
+    return fail(ErrorKind::kBadOption, "on_room is empty; allowed with admission kCallback: a function");
+  }
   return checked;
 }
 
@@ -69,7 +78,13 @@ struct Client::Impl {
     return {.switch_address = switch_address,
             .max_outstanding = static_cast<std::uint32_t>(options.max_outstanding),
             .timeout = options.timeout,
-            .max_retries = kMaxRetries};
+            .max_retries = kMaxRetries,
+            .back_off = options.back_off};
+  }
+
+  void take_share() {
+    const std::size_t wanted = share.load(std::memory_order_relaxed);
+    agent->core().set_share(static_cast<std::uint32_t>(std::min<std::size_t>(wanted, UINT32_MAX)));
   }
 
   Expected<void> submit(Payload payload, const CallOptions& call, Callback&& callback) {
@@ -88,16 +103,39 @@ struct Client::Impl {
     if (checked) checked = rpc::check_range("retries", spec.retries, 0, kMaxRetries);
     if (!checked) return checked;
     if (spec.deadline == Nanos{}) {  // nobody waits for it any longer
-      spec.deadline = std::min(spec.timeout * (std::int64_t{spec.retries} + 1), kMaxTimeout);
+      spec.deadline = std::min(rpc::patience(spec.timeout, spec.retries), kMaxTimeout);
     }
-    if (free_callbacks.empty()) return fail(ErrorKind::kBackpressure);
+    Nanos now = monotonic_now();
+    if (try_submit(payload, spec, now, callback)) return {};
+    if (options.admission != Admission::kWait || hearing) return fail(ErrorKind::kBackpressure);
 
-    spec.cookie = free_callbacks.back();
-    const auto accepted = agent->submit(payload, spec, monotonic_now());
-    if (!accepted) return fail(accepted.error());
+    const Nanos asked = now;
+    const bool named = call.deadline != Nanos{};
+    const Nanos limit = asked + (named ? std::min(call.deadline, spec.timeout) : spec.timeout);
+    while (!agent->core().has_room(spec.type, now)) {
+      if (now >= limit) return fail(ErrorKind::kBackpressure);
+      if (poll() == 0 && !options.busy_poll) sleep(limit, true);
+      now = monotonic_now();
+    }
+    spec.waited = now - asked;
+    if (!named) spec.deadline = std::min(spec.deadline + spec.waited, kMaxTimeout);
+    if (!try_submit(payload, spec, now, callback)) return fail(ErrorKind::kBackpressure);
+    return {};
+  }
+
+  /// False: there is no room.
+  bool try_submit(Payload payload, rpc::CallSpec& spec, Nanos now, Callback& callback) {
+    take_share();
+    // There is a callback's place for each request that the core admits.
+    spec.cookie = free_callbacks.empty() ? 0 : free_callbacks.back();
+    const auto accepted = agent->submit(payload, spec, now);
+    if (!accepted) {
+      RAIN_ASSERT(accepted.error() == ErrorKind::kBackpressure);  // all else was checked
+      return false;
+    }
     callbacks[spec.cookie] = std::move(callback);
     free_callbacks.pop_back();
-    return {};
+    return true;
   }
 
   /// Callbacks must not throw: what is left of the batch would be lost.
@@ -112,16 +150,23 @@ struct Client::Impl {
   std::size_t poll() {
     if (!agent) return 0;
     enter();
-    const std::size_t work =
-        agent->poll(monotonic_now(), [this](const rpc::Outcome& outcome) { hear(outcome); });
+    take_share();
+    const Nanos now = monotonic_now();
+    const std::size_t work = agent->poll(now, [this](const rpc::Outcome& outcome) { hear(outcome); });
+    const bool room = options.on_room && agent->core().room_again(now);
+    if (room) {
+      options.on_room();
+      agent->flush(now);
+    }
     hearing = false;
-    return work;
+    return work + (room ? 1 : 0);
   }
 
-  /// Sleeps at most until `until`, a timer is due or a packet arrives.
-  void sleep(Nanos until) {
+  /// Sleeps at most until `until`, a timer is due or a packet arrives; who waits for room also looks for a new share.
+  void sleep(Nanos until, bool for_room) {
     const Nanos now = monotonic_now();
     until = std::min(until, agent->next_due());
+    if (for_room) until = std::min(until, now + kShareInterval);
     if (until > now) agent->transport().wait(until - now);
   }
 
@@ -131,7 +176,7 @@ struct Client::Impl {
     std::size_t work = poll();
     if (work > 0 || !agent) return work;
     if (!options.busy_poll) {
-      sleep(until);
+      sleep(until, options.on_room && agent->core().admission().room_wanted());
       return poll();
     }
     while (work == 0 && monotonic_now() < until) work = poll();
@@ -150,7 +195,7 @@ struct Client::Impl {
     });
     if (!accepted) return tl::unexpected(accepted.error());
     while (!result) {
-      if (poll() == 0 && !options.busy_poll) sleep(Nanos::max());
+      if (poll() == 0 && !options.busy_poll) sleep(Nanos::max(), false);
     }
     return *std::move(result);
   }
@@ -162,6 +207,7 @@ struct Client::Impl {
     agent->core().abandon_all(monotonic_now(), [this](const rpc::Outcome& outcome) { hear(outcome); });
     for (unsigned i = 0; i < kDropReasonCount; ++i) final_drops[i] = drops(static_cast<DropReason>(i));
     final_resent = agent->core().resent();
+    final_admission = admission();
     agent.reset();
     hearing = false;
   }
@@ -170,6 +216,15 @@ struct Client::Impl {
     if (!agent) return final_drops[static_cast<std::size_t>(reason)];
     const std::uint64_t refused = reason == DropReason::kSendFailed ? agent->transport().send_failures() : 0;
     return agent->core().drops().get(reason) + refused;
+  }
+
+  AdmissionStats admission() const {
+    if (!agent) return final_admission;
+    const rpc::AdmissionControl& counts = agent->core().admission();
+    return {.refused_by_max_outstanding = counts.refusals(rpc::Limit::kMaxOutstanding),
+            .refused_by_share = counts.refusals(rpc::Limit::kShare),
+            .refused_by_window = counts.refusals(rpc::Limit::kWindow),
+            .back_offs = counts.back_offs()};
   }
 
   void enter() {
@@ -186,6 +241,8 @@ struct Client::Impl {
   bool closing = false;
   std::array<std::uint64_t, kDropReasonCount> final_drops{};  // when closed
   std::uint64_t final_resent = 0;
+  AdmissionStats final_admission{};
+  std::atomic<std::size_t> share{kNoShare};  // written by any thread, taken over by ours
 };
 
 Expected<Client> Client::open(const ClientOptions& options) {
@@ -234,6 +291,12 @@ std::uint16_t Client::local_port() const { return impl_->agent ? impl_->agent->t
 std::uint64_t Client::retries_sent() const {
   return impl_->agent ? impl_->agent->core().resent() : impl_->final_resent;
 }
+void Client::set_share(std::size_t requests) { impl_->share.store(requests, std::memory_order_relaxed); }
+std::size_t Client::share() const { return impl_->share.load(std::memory_order_relaxed); }
+std::size_t Client::window(TaskType type) const {
+  return impl_->agent ? impl_->agent->core().admission().window(type) : impl_->options.max_outstanding;
+}
+AdmissionStats Client::admission() const { return impl_->admission(); }
 std::uint64_t Client::drops(DropReason reason) const { return impl_->drops(reason); }
 
 }  // namespace rain

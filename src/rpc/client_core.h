@@ -6,6 +6,8 @@
 // to any of its copies ends it. A drop is final: the rack said why, and the application knows better than we
 // whether to ask again.
 //
+// How many requests may be open is the business of rpc/admission.h, which hears of every beginning and end.
+//
 // Nothing is allocated after construction. Outcomes are handed to a callable of the caller, who may submit()
 // from inside it: the request is closed before.
 #pragma once
@@ -19,6 +21,7 @@
 #include "base/drop_counters.h"
 #include "base/timer_wheel.h"
 #include "rain/rpc.h"
+#include "rpc/admission.h"
 #include "rpc/request_ids.h"
 #include "rpc/sink.h"
 #include "wire/message.h"
@@ -33,12 +36,21 @@ struct ClientCoreOptions {
   Nanos timeout = seconds(1);  ///< for calls that name none; a 1024th of it is the timers' tick
   unsigned max_retries = 0;    ///< > 0: payloads are kept, max_outstanding x max_payload_bytes
   std::size_t max_payload_bytes = wire::kMaxPayloadBytes;
+  bool back_off = false;  ///< overload drops narrow the admission windows
 };
+
+/// For how long anybody waits for a request that names no deadline: its timeouts together, less what an answer needs to
+/// come back. With no margin, a rack whose queue is as long as the patience of its clients would begin every task in the
+/// last moment and answer it too late.
+constexpr Nanos patience(Nanos timeout, unsigned retries) {
+  return timeout * (std::int64_t{retries} + 1) - timeout / 16;
+}
 
 /// One request.
 struct CallSpec {
   TaskType type{};
-  Nanos deadline{};      ///< from submission; 0: none
+  Nanos waited{};        ///< for admission until now: counts into latency and deadline
+  Nanos deadline{};      ///< from when the caller asked; 0: none
   Nanos timeout{};       ///< of each attempt; 0: the client's
   unsigned retries = 0;  ///< at most max_retries
   wire::Policy policy = wire::Policy::kUnrestricted;
@@ -55,7 +67,7 @@ struct Outcome {
   TaskType type{};
   std::uint64_t cookie = 0;
   unsigned attempts = 0;  ///< how often it was sent
-  Nanos latency{};        ///< from submission
+  Nanos latency{};        ///< from when the caller asked
   LatencyParts parts{};   ///< kReply
   Payload payload{};      ///< kReply
 };
@@ -66,10 +78,21 @@ class ClientCore {
 
   explicit ClientCore(const ClientCoreOptions& options, Nanos now = {});
 
-  /// Errors, with which nothing is sent and no outcome follows: kBackpressure, kTooLarge, kBadOption (more
-  /// retries than max_retries).
+  /// Errors, with which nothing is sent and no outcome follows: kBackpressure (admission().last_refusal() says which
+  /// limit), kTooLarge, kBadOption (more retries than max_retries).
   template <Sink S>
   tl::expected<RequestId, ErrorKind> submit(Payload payload, const CallSpec& call, Nanos now, S& sink);
+
+  /// Whether submit() would find room for a request of this type.
+  bool has_room(TaskType type, Nanos now) {
+    return admission_.limit(type) == Limit::kNone && ids_.any_free(now);
+  }
+  /// True once after kBackpressure, when there is room for a request that was refused.
+  bool room_again(Nanos now) {
+    return admission_.room_wanted() && ids_.any_free(now) && admission_.room_again();
+  }
+  void set_share(std::uint32_t share) { admission_.set_share(share); }
+  const AdmissionControl& admission() const { return admission_; }
 
   /// A decoded packet. `on_outcome(const Outcome&)` is called at most once.
   template <typename OnOutcome>
@@ -89,9 +112,7 @@ class ClientCore {
   template <typename OnOutcome>
   void abandon_all(Nanos now, OnOutcome&& on_outcome);
 
-  std::uint32_t outstanding() const {
-    return static_cast<std::uint32_t>(requests_.size() - free_slots_.size());
-  }
+  std::uint32_t outstanding() const { return admission_.open(); }
   const ClientCoreOptions& options() const { return options_; }
   const DropCounters& drops() const { return drops_; }
   std::uint64_t resent() const { return resent_; }
@@ -110,6 +131,7 @@ class ClientCore {
     wire::Policy policy = wire::Policy::kUnrestricted;
     std::uint8_t retries_left = 0;
     std::uint8_t attempts = 0;  // 0: the slot is free
+    AdmissionControl::Round round = 0;
   };
 
   std::span<std::byte> stored_payload(Slot slot) {
@@ -119,13 +141,18 @@ class ClientCore {
   void send(const Request& request, Payload payload, Nanos now, S& sink) const;
   template <Sink S>
   bool send_again(Slot slot, Nanos now, S& sink);
-  Outcome close(Slot slot, Nanos now, bool answered);
+  tl::unexpected<ErrorKind> refuse(TaskType type, Limit limit) {
+    admission_.refused(type, limit);
+    return tl::unexpected(ErrorKind::kBackpressure);
+  }
+  Outcome close(Slot slot, Nanos now, bool answered, WindowEnd end);
 
   ClientCoreOptions options_;
   RequestIds ids_;
   std::vector<Request> requests_;
   std::vector<Slot> free_slots_;  // a stack: the slot used last is warm
   std::unique_ptr<std::byte[]> payloads_;
+  AdmissionControl admission_;
   TimerWheel timers_;  // a timer per slot
   DropCounters drops_;
   std::uint64_t resent_ = 0;
@@ -150,6 +177,7 @@ inline ClientCore::ClientCore(const ClientCoreOptions& options, Nanos now)
     : options_(options),
       ids_(options.id_count),
       requests_(options.max_outstanding),
+      admission_(options.max_outstanding, options.back_off),
       timers_(detail::timeout_wheel(options), now) {
   RAIN_ASSERT(options.max_outstanding >= 1 && options.max_outstanding <= kMaxOutstanding);
   RAIN_ASSERT(options.id_count > options.max_outstanding);
@@ -170,14 +198,14 @@ tl::expected<RequestId, ErrorKind> ClientCore::submit(Payload payload, const Cal
                                                       S& sink) {
   if (payload.size() > options_.max_payload_bytes) return tl::unexpected(ErrorKind::kTooLarge);
   if (call.retries > options_.max_retries) return tl::unexpected(ErrorKind::kBadOption);
-  if (free_slots_.empty()) return tl::unexpected(ErrorKind::kBackpressure);
+  if (const Limit limit = admission_.limit(call.type); limit != Limit::kNone) return refuse(call.type, limit);
   const Slot slot = free_slots_.back();
   const std::optional<RequestId> id = ids_.take(slot, now);
-  if (!id) return tl::unexpected(ErrorKind::kBackpressure);
+  if (!id) return refuse(call.type, Limit::kMaxOutstanding);
   free_slots_.pop_back();
 
   Request& request = requests_[slot];
-  request = {.submitted = now,
+  request = {.submitted = now - call.waited,
              .deadline = call.deadline,
              .timeout = call.timeout > Nanos{} ? call.timeout : options_.timeout,
              .cookie = call.cookie,
@@ -186,7 +214,8 @@ tl::expected<RequestId, ErrorKind> ClientCore::submit(Payload payload, const Cal
              .payload_bytes = static_cast<std::uint16_t>(payload.size()),
              .policy = call.policy,
              .retries_left = static_cast<std::uint8_t>(call.retries),
-             .attempts = 1};
+             .attempts = 1,
+             .round = admission_.opened(call.type)};
   if (call.retries > 0 && !payload.empty()) {
     std::memcpy(stored_payload(slot).data(), payload.data(), payload.size());
   }
@@ -222,7 +251,8 @@ void ClientCore::on_message(const wire::Message& message, Nanos arrival, OnOutco
     ids_.answered_late(message.request_id);
     return drops_.add(DropReason::kUnknownRequest);
   }
-  Outcome outcome = close(slot, arrival, true);
+  Outcome outcome =
+      close(slot, arrival, true, reply ? WindowEnd::kServed : window_end_of(message.drop.reason));
   if (reply && message.first && message.packet == 1) {
     outcome.ending = Ending::kReply;
     outcome.payload = message.payload;
@@ -244,7 +274,7 @@ std::size_t ClientCore::poll(Nanos now, S& sink, OnOutcome&& on_outcome) {
   return timers_.advance(now, [&](TimerWheel::Id timer) {
     const Slot slot = static_cast<Slot>(timer);
     if (send_again(slot, now, sink)) return;
-    const Outcome outcome = close(slot, now, false);
+    const Outcome outcome = close(slot, now, false, WindowEnd::kOther);
     on_outcome(outcome);
   });
 }
@@ -264,7 +294,7 @@ bool ClientCore::send_again(Slot slot, Nanos now, S& sink) {
 }
 
 /// Frees the slot and lets the id rest if an answer to one of its copies may still come.
-inline Outcome ClientCore::close(Slot slot, Nanos now, bool answered) {
+inline Outcome ClientCore::close(Slot slot, Nanos now, bool answered, WindowEnd end) {
   Request& request = requests_[slot];
   RAIN_ASSERT(request.attempts > 0);
   timers_.cancel(slot);
@@ -280,6 +310,7 @@ inline Outcome ClientCore::close(Slot slot, Nanos now, bool answered) {
                         .attempts = request.attempts,
                         .latency = std::max(now - request.submitted, Nanos{})};
   request.attempts = 0;
+  admission_.ended(request.type, request.round, end);
   free_slots_.push_back(slot);
   return outcome;
 }
@@ -288,7 +319,7 @@ template <typename OnOutcome>
 void ClientCore::abandon_all(Nanos now, OnOutcome&& on_outcome) {
   for (std::uint32_t slot = 0; slot < requests_.size(); ++slot) {
     if (requests_[slot].attempts == 0) continue;
-    const Outcome outcome = close(static_cast<Slot>(slot), now, false);
+    const Outcome outcome = close(static_cast<Slot>(slot), now, false, WindowEnd::kOther);
     on_outcome(outcome);
   }
 }

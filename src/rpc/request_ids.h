@@ -40,15 +40,17 @@ class RequestIds {
 
   /// A free id for the request in `slot`; nothing when all are open or resting.
   std::optional<RequestId> take(Slot slot, Nanos now) {
-    for (unsigned look = 0; look < kLooks && resting_.size > 0; ++look) {
-      const std::uint16_t id = resting_.pop();
-      const bool rested = rest_[id].answers_due == 0 || rest_[id].until <= now;
-      (rested ? free_ : resting_).push(id);
-    }
+    look_at_resting(now);
     if (free_.size == 0) return std::nullopt;
     const std::uint16_t id = free_.pop();
     slot_of_[id] = slot;
     return RequestId{id};
+  }
+
+  /// Whether take() would give one; each call looks on among the resting ones.
+  bool any_free(Nanos now) {
+    if (free_.size == 0) look_at_resting(now);
+    return free_.size > 0;
   }
 
   /// The slot of the open request with this id, else kNoSlot.
@@ -103,6 +105,14 @@ class RequestIds {
     std::uint32_t head = 0;
     std::uint32_t size = 0;
   };
+
+  void look_at_resting(Nanos now) {
+    for (unsigned look = 0; look < kLooks && resting_.size > 0; ++look) {
+      const std::uint16_t id = resting_.pop();
+      const bool rested = rest_[id].answers_due == 0 || rest_[id].until <= now;
+      (rested ? free_ : resting_).push(id);
+    }
+  }
 
   void close(RequestId id) {
     RAIN_ASSERT(find(id) != kNoSlot);

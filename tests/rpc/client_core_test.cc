@@ -103,6 +103,61 @@ TEST_F(ClientCoreTest, submit__pushes_back_at_the_admission_limit) {
   EXPECT_TRUE(core().submit({}, {}, now, sink));
 }
 
+TEST_F(ClientCoreTest, submit__pushes_back_at_the_share_and_lets_what_is_open_end) {
+  for (int i = 0; i < 3; ++i) submit();
+  core().set_share(1);
+  EXPECT_FALSE(core().submit({}, {}, now, sink));
+  EXPECT_EQ(core().admission().last_refusal(), Limit::kShare);
+  for (int i = 0; i < 2; ++i) reply(sink.take().message.request_id);
+  EXPECT_FALSE(core().submit({}, {}, now, sink));
+  EXPECT_FALSE(core().room_again(now));
+  reply(sink.take().message.request_id);
+  EXPECT_EQ(heard.size(), 3u);
+  EXPECT_TRUE(core().room_again(now));
+  EXPECT_TRUE(core().submit({}, {}, now, sink));
+  EXPECT_EQ(core().admission().refusals(Limit::kShare), 2u);
+}
+
+TEST_F(ClientCoreTest, submit__pushes_back_at_the_window_that_a_drop_has_narrowed) {
+  open({.max_outstanding = 8, .timeout = milliseconds(1), .back_off = true});
+  for (int i = 0; i < 8; ++i) submit();
+  drop(sink.take().message.request_id, DropReason::kQueueFull);
+  EXPECT_EQ(core().admission().window({}), 7u);
+  EXPECT_FALSE(core().has_room({}, now));
+  EXPECT_FALSE(core().submit({}, {}, now, sink));
+  EXPECT_EQ(core().admission().last_refusal(), Limit::kWindow);
+  EXPECT_TRUE(core().has_room({5}, now)) << "the window of another type";
+  reply(sink.take().message.request_id);
+  EXPECT_TRUE(core().has_room({}, now));
+  submit();
+}
+
+TEST_F(ClientCoreTest, submit__windows_heed_drops_for_overload_alone) {
+  open({.max_outstanding = 8, .timeout = milliseconds(1), .max_retries = 1, .back_off = true});
+  drop(submit(), DropReason::kUnknownTaskType);
+  submit({.retries = 1});
+  advance(milliseconds(2));
+  advance(milliseconds(2));
+  ASSERT_EQ(heard.size(), 2u) << "a drop and a timeout";
+  EXPECT_EQ(core().admission().window({}), 8u);
+  open({.max_outstanding = 8});
+  drop(submit(), DropReason::kQueueFull);
+  EXPECT_EQ(core().admission().window({}), 8u) << "back_off is off";
+}
+
+TEST_F(ClientCoreTest, submit__waiting_for_admission_counts_into_latency_and_deadline) {
+  const RequestId id = submit({.waited = microseconds(300), .deadline = microseconds(800)});
+  EXPECT_EQ(sink.take().message.request.deadline_us, 500u);
+  now += microseconds(50);
+  reply(id);
+  EXPECT_EQ(heard.at(0).outcome.latency, microseconds(350));
+}
+
+TEST(ClientCore, patience__ends_before_the_last_timeout) {
+  EXPECT_EQ(patience(milliseconds(16), 0), milliseconds(15));
+  EXPECT_EQ(patience(milliseconds(16), 2), milliseconds(47));
+}
+
 TEST_F(ClientCoreTest, submit__pushes_back_while_all_ids_rest) {
   open({.max_outstanding = 2, .id_count = 4, .timeout = milliseconds(1)});
   for (int i = 0; i < 2; ++i) {
@@ -111,7 +166,11 @@ TEST_F(ClientCoreTest, submit__pushes_back_while_all_ids_rest) {
   }
   ASSERT_EQ(heard.size(), 4u);
   EXPECT_FALSE(core().submit({}, {}, now, sink));
+  EXPECT_FALSE(core().has_room({}, now));
+  EXPECT_FALSE(core().room_again(now));
   now += milliseconds(3);
+  EXPECT_TRUE(core().has_room({}, now));
+  EXPECT_TRUE(core().room_again(now));
   EXPECT_TRUE(core().submit({}, {}, now, sink));
 }
 
