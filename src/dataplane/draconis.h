@@ -62,6 +62,9 @@ class DraconisProgram {
     if (waiting == 0) return reply_drop(id, DropReason::kNoTask);
     --waiting;
     const TaskEntry& head = Tasks::pop(pass, memory_, id);
+    if (expired(head, now, packet.carried)) {
+      return expire(id, head, packet.carried, saturate_to_u16(waiting));
+    }
     const TokenCell no_token{.worker = packet.message.token.worker, .level = kNoLevel};
     return dispatch(id, no_token, head, now, saturate_to_u16(waiting));
   }

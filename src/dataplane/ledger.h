@@ -5,6 +5,10 @@
 // `seen` sits in the first stage, before anything is changed; `consumed` in a late one, where it is known
 // whose token was spent. A token that can serve no task any more (its worker began another life, its FIFO was
 // full) reads as consumed too: a worker that took it for filed would wait for ever.
+//
+// A recall is a SYNC that counts a generation as seen and consumed: if it lies filed it is dead from now on, if it
+// is under way it will be taken for a repeat. Whether `consumed` was older tells the worker that no task was
+// bound to it. The dead token stays filed until a task meets it, because no pipeline can search a FIFO.
 #pragma once
 
 #include <cstdint>
@@ -45,21 +49,23 @@ struct Ledger {
     return true;
   }
 
+  /// Spends the token; false when it was recalled, or a newer one was spent.
   template <typename M>
-  static void consume(Pass& pass, M& memory, const TokenCell& token) {
-    keep_newest(Consumed::at(pass, memory, index(token.worker, token.level)), token.generation);
+  static bool consume(Pass& pass, M& memory, const TokenCell& token) {
+    return keep_newest(Consumed::at(pass, memory, index(token.worker, token.level)), token.generation);
   }
 
   /// Control plane, between packets: whether the token is dead; if so, it reads as consumed from now on.
   template <typename M>
   static bool consume_if_dead(M& memory, SliceId slice, const TokenCell& token) {
-    if (token_alive(memory, slice, token)) return false;
-    keep_newest(*memory.template cell<Generation>(ConsumedSpec::value.id, index(token.worker, token.level)),
-                token.generation);
+    Generation& consumed =
+        *memory.template cell<Generation>(ConsumedSpec::value.id, index(token.worker, token.level));
+    if (token.generation.newer_than(consumed) && token_alive(memory, slice, token)) return false;
+    keep_newest(consumed, token.generation);
     return true;
   }
 
-  /// The answer to SYNC.
+  /// The answer to SYNC, and what a recall does.
   template <typename M>
   static wire::SyncAckFields report(Pass& pass, M& memory, const wire::TokenFields& asked,
                                     const WorkerEntry& worker) {
@@ -68,8 +74,12 @@ struct Ledger {
     answer.worker = asked.worker;
     answer.level = asked.level;
     answer.epoch = worker.epoch;
-    answer.seen = Seen::at(pass, memory, at);
-    answer.consumed = Consumed::at(pass, memory, at);
+    Generation& seen = Seen::at(pass, memory, at);
+    if (asked.recall) keep_newest(seen, asked.generation);
+    answer.seen = seen;
+    Generation& consumed = Consumed::at(pass, memory, at);
+    if (asked.recall) answer.recalled = keep_newest(consumed, asked.generation);
+    answer.consumed = consumed;
     return answer;
   }
 
@@ -77,9 +87,11 @@ struct Ledger {
   static std::uint32_t index(WorkerId worker, Level level) {
     return std::uint32_t{worker.value} * kMaxQuota + level.value;
   }
-  /// A dead token may be met after a newer one of its worker was spent.
-  static void keep_newest(Generation& newest, Generation generation) {
-    if (generation.newer_than(newest)) newest = generation;
+  /// A dead token may be met after a newer one of its worker was spent: then false.
+  static bool keep_newest(Generation& newest, Generation generation) {
+    const bool newer = generation.newer_than(newest);
+    if (newer) newest = generation;
+    return newer;
   }
 };
 

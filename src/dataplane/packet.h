@@ -20,6 +20,8 @@ struct Carried {
   std::uint16_t start = 0;   ///< r2p2: the group at which the round began
   std::uint8_t depth = 0;    ///< r2p2: the queue depth looked for
   WorkerId worker{};         ///< racksched: the worker chosen in the first pass
+  bool drains = false;       ///< rain: the token serves the head whatever the spill threshold
+  bool swept = false;  ///< rain, rain-paper: the token's FIFO was full, and its dead tokens were forgotten
 };
 
 /// A parsed packet at the head of the pipeline. The program reads it and never changes it; the rim hands the
@@ -58,17 +60,20 @@ enum class Action : std::uint8_t {
   kForward,      ///< send the packet to `worker`
   kBuffered,     ///< the task waits in the switch; nothing to send
   kDispatch,     ///< send the buffered task `*task` to `worker`
-  kRecirculate,  ///< pass the same packet once more, with `carried`
-  kReplyDrop,    ///< answer the sender with DROP(reason)
-  kReplySync,    ///< answer the sender with SYNC_ACK(sync)
-  kConsume,      ///< the packet did its work; nothing to send
-  kIgnore,       ///< drop without an answer, count `reason`
+  kRecirculate,  ///< pass the same packet once more, with `carried`; for reason kTokenQueueFull after
+                 ///< forget_dead_tokens(slice)
+  kExpired,  ///< answer the client of `*task`, which waited too long, with DROP(deadline_passed); pass the same
+             ///< packet once more, with `carried`
+  kReplyDrop,  ///< answer the sender with DROP(reason)
+  kReplySync,  ///< answer the sender with SYNC_ACK(sync)
+  kConsume,    ///< the packet did its work; nothing to send
+  kIgnore,     ///< drop without an answer, count `reason`
 };
 
 /// What the rim must do with the packet. Fields beyond `action` are meaningful where the comments say so.
 struct Verdict {
   Action action = Action::kIgnore;
-  DropReason reason = DropReason::kNone;  ///< kReplyDrop, kIgnore
+  DropReason reason = DropReason::kNone;  ///< kReplyDrop, kIgnore, kRecirculate
   SliceId slice{};                        ///< all but kIgnore, kReplySync
   WorkerId worker{};                      ///< kForward, kDispatch
   Level level = kNoLevel;                 ///< kForward, kDispatch: the consumed token; kNoLevel: none
@@ -76,8 +81,8 @@ struct Verdict {
   std::uint16_t queue_length = 0;         ///< tasks waiting in the slice after this pass, saturating
   Nanos queue_delay{};                    ///< kDispatch: how long the task waited
   const TaskEntry* task =
-      nullptr;                 ///< kDispatch: valid until the next pass; its hold is the rim's to release
-  Carried carried{};           ///< kRecirculate
+      nullptr;        ///< kDispatch, kExpired: valid until the next pass; its hold is the rim's to release
+  Carried carried{};  ///< kRecirculate, kExpired
   wire::SyncAckFields sync{};  ///< kReplySync, boot id left to the rim
 };
 

@@ -5,7 +5,8 @@
 //   explicit Program(M& memory);
 //   Verdict pass(const PacketView& packet, Nanos now);
 //   static constexpr std::array<RegisterSpec, N> kRegisters;
-//   void forget_dead_tokens(SliceId slice);   // control plane, after a worker of the slice got a new epoch
+//   void forget_dead_tokens(SliceId slice);   // control plane, between passes: after a worker of the slice got a new
+//                                             // epoch, and whenever dead tokens are many
 // The pass rule (pass.h) holds in all of them. A trivial program (round_robin.h) stands beside the real ones.
 #pragma once
 
@@ -57,6 +58,36 @@ inline Verdict dispatch(SliceId slice, const TokenCell& token, const TaskEntry& 
           .queue_length = queue_length,
           .queue_delay = now - task.arrival,
           .task = &task};
+}
+
+/// Tasks past their deadline that one token, or one PULL, may find at the head before it serves one all the same:
+/// its worker then refuses it. A bound on the passes of one packet.
+inline constexpr std::uint32_t kMaxExpired = 32;
+
+/// Whether the client of the task has given it up. On the switch the deadline lies in the first stages of the entry.
+inline bool expired(const TaskEntry& task, Nanos now, const Carried& carried) {
+  return task.deadline_us != 0 && carried.passes < kMaxExpired &&
+         now - task.arrival > microseconds(task.deadline_us);
+}
+
+/// The head had expired; what came for a task takes the next one.
+inline Verdict expire(SliceId slice, const TaskEntry& task, Carried carried, std::uint16_t queue_length) {
+  ++carried.passes;
+  return {.action = Action::kExpired,
+          .slice = slice,
+          .queue_length = queue_length,
+          .task = &task,
+          .carried = carried};
+}
+
+/// The token's FIFO was full: once more, after its dead tokens were forgotten.
+inline Verdict sweep_and_pass_again(SliceId slice, Carried carried) {
+  ++carried.passes;
+  carried.swept = true;
+  return {.action = Action::kRecirculate,
+          .reason = DropReason::kTokenQueueFull,
+          .slice = slice,
+          .carried = carried};
 }
 
 /// The token that the task took was dead, or missing.

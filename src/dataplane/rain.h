@@ -19,9 +19,10 @@
 //                while no worker ever becomes idle
 //
 // Rejected: scanning the levels first and deciding afterwards (two accesses of the counts); a count per level
-// in the gate (more than one stateful unit can hold). Tolerated: the gate counts tokens whose worker has left
-// meanwhile, or whose FIFO was full. A task that takes one passes once more, the program's only
-// recirculation, and the count has gone down by the one that was missing.
+// in the gate (more than one stateful unit can hold). Tolerated: the gate counts tokens whose worker has left or
+// recalled them meanwhile, or whose FIFO was full. A task that takes one passes once more, and the count has gone
+// down by the one that was missing. A token passes once more when its FIFO is full of dead ones, which are
+// forgotten first, and for each expired task that it finds at the head. There is no other recirculation.
 //
 // Stages: 0 token_seen; 1 drain; 2 gate; 3 task head and tail, rings of levels 0 and 1; then one stage for
 // the ring of each further level, every ring's cells in the stage after it; token_consumed two stages after
@@ -103,14 +104,16 @@ class RainProgram {
     }
   }
 
-  /// Control plane, between packets: takes the tokens that died with an epoch out of the slice's FIFOs and
-  /// its gate.
+  /// Control plane, between passes: takes the dead tokens out of the slice's FIFOs. The gate, which may count
+  /// more than are filed, never less, is set to what is left.
   void forget_dead_tokens(SliceId slice) {
     const auto dead = [&](const TokenCell& cell) { return Tokens::consume_if_dead(memory_, slice, cell); };
     Gate& gate = *memory_.template cell<Gate>(GateSpec::value.id, slice.value);
-    gate.balance -= static_cast<std::int32_t>(Fifo<0>::remove_if(memory_, slice, dead));
+    const auto idle = static_cast<std::int32_t>(Fifo<0>::remove_if(memory_, slice, dead));
+    if (gate.balance > idle) gate.balance = idle;
+    gate.spare = 0;
     [&]<unsigned... kLevel>(std::integer_sequence<unsigned, kLevel...>) {
-      ((gate.spare -= Fifo<kLevel + 1>::remove_if(memory_, slice, dead)), ...);
+      ((gate.spare += Fifo<kLevel + 1>::remove_if(memory_, slice, dead)), ...);
     }
     (std::make_integer_sequence<unsigned, kLevels - 1>{});
   }
@@ -165,8 +168,8 @@ class RainProgram {
     TokenCell token{};
     const bool found = choice == Choice::kIdleToken ? Fifo<0>::pop(pass, memory_, id, token)
                                                     : pop_lowest_spare<1>(pass, id, token);
-    if (found) Tokens::consume(pass, memory_, token);
-    if (!found || !token_alive(memory_, id, token)) return pass_again(id);
+    const bool fresh = found && Tokens::consume(pass, memory_, token);
+    if (!fresh || !token_alive(memory_, id, token)) return pass_again(id);
     return forward(id, token, queue_length);
   }
 
@@ -186,21 +189,24 @@ class RainProgram {
     if (reason != DropReason::kNone) return ignore(reason);
 
     Pass pass;
-    if (!Tokens::see(pass, memory_, token)) return ignore(DropReason::kDuplicateToken);
+    Carried carried = packet.carried;
+    if (carried.passes == 0 && !Tokens::see(pass, memory_, token)) return ignore(DropReason::kDuplicateToken);
     const SliceId id = worker->slice;
     const SliceEntry& slice = *memory_.slice(id);
-    std::uint32_t spill = 0;
-    if (token.level.value > 0) spill = drains(pass, id, slice) ? 0 : slice.spill;
+    if (carried.passes == 0 && token.level.value > 0) carried.drains = drains(pass, id, slice);
+    const std::uint32_t spill = carried.drains ? 0 : slice.spill;
     Gate& gate = GateState::at(pass, memory_, id.value);
     const bool serve = token.level.value == 0 ? accept_idle(gate) : accept_spare(gate, spill);
     const std::uint16_t queue_length = waiting(gate);
     const TokenCell cell{token.worker, token.epoch, token.generation, token.level};
     if (serve) {
       const TaskEntry& head = Tasks::pop(pass, memory_, id);
+      if (expired(head, now, carried)) return expire(id, head, carried, queue_length);
       Tokens::consume(pass, memory_, cell);
       return dispatch(id, cell, head, now, queue_length);
     }
     if (file<0>(pass, id, cell)) return consumed(id, queue_length);
+    if (!carried.swept) return sweep_and_pass_again(id, carried);
     Tokens::consume(pass, memory_, cell);
     return ignore(DropReason::kTokenQueueFull);
   }

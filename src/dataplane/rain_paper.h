@@ -51,10 +51,12 @@ class RainPaperProgram {
   }
 
   void forget_dead_tokens(SliceId slice) {
-    const std::uint32_t removed = Fifo::remove_if(
-        memory_, slice, [&](const TokenCell& cell) { return Tokens::consume_if_dead(memory_, slice, cell); });
-    *memory_.template cell<std::int32_t>(BalanceSpec::value.id, slice.value) -=
-        static_cast<std::int32_t>(removed);
+    const auto left = static_cast<std::int32_t>(Fifo::remove_if(memory_, slice, [&](const TokenCell& cell) {
+      return Tokens::consume_if_dead(memory_, slice, cell);
+    }));
+    // It may count more than are filed, never less.
+    std::int32_t& balance = *memory_.template cell<std::int32_t>(BalanceSpec::value.id, slice.value);
+    if (balance > left) balance = left;
   }
 
   /// Tokens > 0, waiting tasks < 0; for counters and tests.
@@ -85,8 +87,8 @@ class RainPaperProgram {
   Verdict spend(Pass& pass, SliceId id) {
     TokenCell token{};
     const bool found = Fifo::pop(pass, memory_, id, token);
-    if (found) Tokens::consume(pass, memory_, token);
-    if (!found || !token_alive(memory_, id, token)) return pass_again(id);
+    const bool fresh = found && Tokens::consume(pass, memory_, token);
+    if (!fresh || !token_alive(memory_, id, token)) return pass_again(id);
     return forward(id, token, 0);
   }
 
@@ -97,16 +99,19 @@ class RainPaperProgram {
     if (reason != DropReason::kNone) return ignore(reason);
 
     Pass pass;
-    if (!Tokens::see(pass, memory_, token)) return ignore(DropReason::kDuplicateToken);
+    const Carried& carried = packet.carried;
+    if (carried.passes == 0 && !Tokens::see(pass, memory_, token)) return ignore(DropReason::kDuplicateToken);
     const SliceId id = worker->slice;
     std::int32_t& balance = Balance::at(pass, memory_, id.value);
     const TokenCell cell{token.worker, token.epoch, token.generation, token.level};
     if (balance++ < 0) {
       const TaskEntry& head = Tasks::pop(pass, memory_, id);
+      if (expired(head, now, carried)) return expire(id, head, carried, waiting(balance));
       Tokens::consume(pass, memory_, cell);
       return dispatch(id, cell, head, now, waiting(balance));
     }
     if (Fifo::push(pass, memory_, id, cell)) return consumed(id);
+    if (!carried.swept) return sweep_and_pass_again(id, carried);
     Tokens::consume(pass, memory_, cell);
     return ignore(DropReason::kTokenQueueFull);
   }

@@ -50,8 +50,8 @@ struct TokenFifo {
     return true;
   }
 
-  /// Appends the token; false when the ring is full, which only workers that break the rule of levels can
-  /// cause.
+  /// Appends the token; false when the ring is full, which dead tokens can cause, and workers that break the
+  /// rule of levels.
   template <typename M>
   static bool push(Pass& pass, M& memory, SliceId slice, const TokenCell& token) {
     TokenRing& ring = Ring::at(pass, memory, slice.value);
@@ -62,7 +62,7 @@ struct TokenFifo {
   }
 
   /// Control plane, between packets: removes the tokens for which `dead(cell)`; the rest keep their order.
-  /// Returns how many it removed.
+  /// Returns how many are left.
   template <typename M, typename Dead>
   static std::uint32_t remove_if(M& memory, SliceId slice, Dead&& dead) {
     TokenRing& ring = *memory.template cell<TokenRing>(RingSpec::value.id, slice.value);
@@ -73,9 +73,8 @@ struct TokenFifo {
       if (dead(cell)) continue;
       *memory.template cell<TokenCell>(CellSpec::value.id, index(memory, slice, ring.head + kept++)) = cell;
     }
-    const std::uint32_t removed = ring.count - kept;
     ring.count = static_cast<std::uint16_t>(kept);
-    return removed;
+    return kept;
   }
 
  private:

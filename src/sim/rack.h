@@ -55,6 +55,7 @@ class Rack {
     kRecirculated,  // a task is back at the registers
     kFeedback,      // a token or report has reached the registers
     kSync,
+    kRecall,  // a SYNC that takes the token back
     kPull,
     kDispatch,  // a task has reached its worker
     kSyncAck,   // as has an answer of the switch
@@ -87,8 +88,9 @@ class Rack {
   struct ReportSink {
     Rack& rack;
     void send(const wire::Message& message, const Endpoint&) {
-      rack.send_report(message.type == wire::MessageType::kSync ? Kind::kSync : Kind::kFeedback,
-                       message.token, message.request_id.value);
+      const Kind question = message.token.recall ? Kind::kRecall : Kind::kSync;
+      rack.send_report(message.type == wire::MessageType::kSync ? question : Kind::kFeedback, message.token,
+                       message.request_id.value);
     }
   };
 
@@ -107,6 +109,7 @@ class Rack {
   void request_at_switch(RequestIndex index);
   void task_at_switch(RequestIndex index);
   void report_at_switch(const Event& event);
+  void act_on_report(const Event& event, const dataplane::Verdict& verdict);
   void pull_at_switch(const Event& event);
   void send_task(RequestIndex index, const dataplane::Verdict& verdict);
   void recirculate(RequestIndex index, const dataplane::Carried& carried);

@@ -80,6 +80,7 @@ void Rack<Program>::handle(const Event& event) {
       return task_at_switch(event.request);
     case Kind::kFeedback:
     case Kind::kSync:
+    case Kind::kRecall:
       return report_at_switch(event);
     case Kind::kPull:
       return pull_at_switch(event);
@@ -157,9 +158,14 @@ void Rack<Program>::task_at_switch(RequestIndex index) {
 
 template <typename Program>
 void Rack<Program>::report_at_switch(const Event& event) {
-  const auto type = event.kind == Kind::kSync ? wire::MessageType::kSync : wire::MessageType::kFeedback;
-  const dataplane::Verdict verdict =
-      switch_.report(type, WorkerId{event.worker}, Level{event.level}, event.generation, event.held, now());
+  const bool token = event.kind == Kind::kFeedback;
+  act_on_report(event, switch_.report(token ? wire::MessageType::kFeedback : wire::MessageType::kSync,
+                                      WorkerId{event.worker}, Level{event.level}, event.generation,
+                                      event.held, now(), event.kind == Kind::kRecall));
+}
+
+template <typename Program>
+void Rack<Program>::act_on_report(const Event& event, const dataplane::Verdict& verdict) {
   switch (verdict.action) {
     case dataplane::Action::kConsume:
       return;
@@ -168,6 +174,8 @@ void Rack<Program>::report_at_switch(const Event& event) {
     case dataplane::Action::kReplySync:
       sync_acks_[std::size_t{event.worker} * kMaxQuota + event.level] = verdict.sync;
       return answer_worker(Kind::kSyncAck, event);
+    case dataplane::Action::kRecirculate:
+      return act_on_report(event, switch_.sweep_and_report_again(verdict, now()));
     default:
       RAIN_ASSERT(false && "a token or report was refused in a network that loses nothing");
   }

@@ -69,15 +69,26 @@ class Switch {
     return program_.pass(task_, now);
   }
 
-  /// FEEDBACK, PULL or SYNC.
+  /// FEEDBACK, PULL or SYNC; `recall` belongs to the last.
   dataplane::Verdict report(wire::MessageType type, WorkerId worker, Level level, Generation generation,
-                            std::uint16_t held, Nanos now) {
+                            std::uint16_t held, Nanos now, bool recall = false) {
     report_.source.port = worker_address(worker).port;
     report_.message.type = type;
     report_.message.token.worker = worker;
     report_.message.token.level = level;
     report_.message.token.generation = generation;
     report_.message.token.queue_length = held;
+    report_.message.token.recall = recall;
+    report_.carried = {};
+    return program_.pass(report_, now);
+  }
+
+  /// The last report once more: its FIFO was full of tokens that were recalled. What the control plane does about it
+  /// costs no time here.
+  dataplane::Verdict sweep_and_report_again(const dataplane::Verdict& full, Nanos now) {
+    RAIN_ASSERT(full.reason == DropReason::kTokenQueueFull);
+    program_.forget_dead_tokens(full.slice);
+    report_.carried = full.carried;
     return program_.pass(report_, now);
   }
 

@@ -17,6 +17,7 @@
 
 #include "base/assert.h"
 #include "dataplane/packet.h"
+#include "dataplane/program.h"
 #include "dataplane/tables.h"
 #include "softswitch/switch_counters.h"
 #include "transport/transport.h"
@@ -25,8 +26,15 @@
 namespace rain::softswitch {
 
 /// Passes that one packet may make. Programs need a second one when a filed token turns out to be dead, once for each
-/// such token; a packet that still recirculates then ends with recirculation_limit.
+/// such token, and when a token finds an expired task, once for each; a packet that still recirculates then ends with
+/// recirculation_limit.
 inline constexpr unsigned kMaxPasses = 64;
+static_assert(kMaxPasses > dataplane::kMaxExpired + 1);
+
+/// Dead tokens that a task may meet before all of its slice's are taken out of the FIFOs: quotas that fall leave many,
+/// and none of them may cost a task its passes.
+inline constexpr unsigned kMaxDeadMet = 8;
+static_assert(kMaxDeadMet < kMaxPasses);
 
 template <typename Program, typename Memory, transport::Transport Transport>
 class SwitchAgent {
@@ -53,6 +61,7 @@ class SwitchAgent {
       act(run_program(now), packet, now);
     }
     transport_.flush(now);
+    expired_count_ = 0;
     release_sent_holds();
     count_batch(batch.size());
     return batch.size();
@@ -83,11 +92,21 @@ class SwitchAgent {
 
   dataplane::Verdict run_program(Nanos now) {
     view_.carried = {};
+    unsigned dead_met = 0;
     for (unsigned passes = 0; passes < kMaxPasses; ++passes) {
       const dataplane::Verdict verdict = program_.pass(view_, now);
-      if (verdict.action != dataplane::Action::kRecirculate) return verdict;
-      counters_.add(SwitchCounter::kRecirculations);
-      if (verdict.reason != DropReason::kNone) counters_.drops().add(verdict.reason);
+      if (verdict.action == dataplane::Action::kExpired) {
+        expire(verdict, now);
+      } else if (verdict.action == dataplane::Action::kRecirculate) {
+        counters_.add(SwitchCounter::kRecirculations);
+        const bool dead = verdict.reason == DropReason::kStaleToken;
+        if (dead) counters_.drops().add(verdict.reason);
+        if ((dead && ++dead_met == kMaxDeadMet) || verdict.reason == DropReason::kTokenQueueFull) {
+          program_.forget_dead_tokens(verdict.slice);
+        }
+      } else {
+        return verdict;
+      }
       view_.carried = verdict.carried;
     }
     const bool is_task = view_.message.type == wire::MessageType::kRequest;
@@ -112,6 +131,7 @@ class SwitchAgent {
       case dataplane::Action::kIgnore:
         return ignore(verdict.reason);
       case dataplane::Action::kRecirculate:
+      case dataplane::Action::kExpired:
         break;  // run_program() ends these
     }
     RAIN_ASSERT(false && "no such action");
@@ -173,6 +193,30 @@ class SwitchAgent {
     SliceCounters& slice = counters_.slice(verdict.slice);
     slice.dispatched.add();
     slice.queue_delay.record(verdict.queue_delay);
+  }
+
+  /// DROP to the client of a task that waited too long. The packet that found it passes on, so its buffer is not free.
+  void expire(const dataplane::Verdict& verdict, Nanos now) {
+    const dataplane::TaskEntry& entry = *verdict.task;
+    counters_.add(SwitchCounter::kRefused);
+    counters_.drops().add(DropReason::kDeadlinePassed);
+    RAIN_ASSERT(waiting_ > 0);
+    --waiting_;
+    if (entry.hold != dataplane::kNoHold) memory_.release(entry.hold);  // nothing of it is sent
+    if (expired_count_ == expired_.size()) {
+      transport_.flush(now);
+      expired_count_ = 0;
+    }
+    wire::Message reply;
+    reply.layout = entry.layout;
+    reply.type = wire::MessageType::kDrop;
+    reply.first = reply.last = true;
+    reply.request_id = entry.request_id;
+    reply.packet = 1;
+    reply.has_extension = true;
+    reply.drop.reason = DropReason::kDeadlinePassed;
+    auto& buffer = expired_[expired_count_++];
+    send_before(buffer.data() + buffer.size(), 0, reply, entry.client, now);
   }
 
   /// DROP to the sender of a task, in the layout of its request, from the request's buffer.
@@ -257,6 +301,9 @@ class SwitchAgent {
   dataplane::PacketView view_{};
   std::array<dataplane::HoldHandle, transport::kBatch> sent_holds_{};
   std::size_t sent_hold_count_ = 0;
+  std::array<std::array<std::byte, wire::kMaxHeaderBytes>, transport::kBatch>
+      expired_{};  // DROPs till the flush
+  std::size_t expired_count_ = 0;
 };
 
 }  // namespace rain::softswitch

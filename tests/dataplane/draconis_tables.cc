@@ -17,7 +17,7 @@ PacketTable pulls() {
   table.send(pull(0), dropped(DropReason::kNoTask).queue_length(0))
       .send(pull(0), dropped(DropReason::kNoTask))  // it repeats
       .send(task().request(1), buffered().queue_length(1))
-      .send(task().request(2).layout(wire::Layout::kReference).deadline_us(7).client(5), buffered())
+      .send(task().request(2).layout(wire::Layout::kReference).deadline_us(8).client(5), buffered())
       .send(task().request(3).payload(0), buffered().queue_length(3))
       .send(task().request(4), dropped(DropReason::kQueueFull).queue_length(3))
       .at(microseconds(9))
@@ -41,6 +41,18 @@ PacketTable fetches() {
   return table;
 }
 
+PacketTable expired() {
+  PacketTable table = draconis("an_expired_task_is_passed_over", small_rack(2));
+  table.send(task().request(1).deadline_us(3), buffered())
+      .send(task().request(2).deadline_us(9), buffered())
+      .at(microseconds(5))
+      .send(pull(0), dispatched(0, 2).after_expired({1}).queue_length(0))
+      .send(task().request(3).deadline_us(1).payload(wire::kMaxPayloadBytes), buffered())
+      .at(microseconds(7))
+      .send(pull(1), dropped(DropReason::kNoTask).after_expired({3}));
+  return table;
+}
+
 PacketTable slices_apart() {
   Rack rack;
   rack.slice({.capacity = 1}).slice({.capacity = 1}).type(0, 0).type(1, 1).worker(1).worker(0);
@@ -56,6 +68,6 @@ PacketTable slices_apart() {
 
 }  // namespace
 
-std::vector<PacketTable> draconis_tables() { return {pulls(), fetches(), slices_apart()}; }
+std::vector<PacketTable> draconis_tables() { return {pulls(), fetches(), expired(), slices_apart()}; }
 
 }  // namespace rain::packet_table

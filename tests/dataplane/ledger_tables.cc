@@ -219,7 +219,7 @@ PacketTable token_fifo_full(ProgramId program) {
   PacketTable table(table_name(program, "a_token_beyond_the_fifo_is_given_up"), program, rack.tokens(2));
   table.send(token(0), consumed())
       .send(token(1), consumed())
-      .send(token(2).generation(6), ignored(DropReason::kTokenQueueFull))
+      .send(token(2).generation(6), ignored(DropReason::kTokenQueueFull).after_recirculations(1))
       .send(sync(2), synced(6, 6))
       .send(task().request(1), forwarded(0))
       .send(task().request(2), forwarded(1))
@@ -227,6 +227,96 @@ PacketTable token_fifo_full(ProgramId program) {
       .counts(0, {.balance = -1})
       .send(token(2).generation(7), dispatched(2, 3))
       .counts(0, {.balance = 0});
+  return table;
+}
+
+/// A recall of each stage of a token's life. What it finds filed is dead from then on.
+PacketTable recalls(ProgramId program) {
+  PacketTable table(table_name(program, "a_recalled_token_serves_no_task"), program, small_rack(2));
+  const auto recall = [](unsigned worker, std::uint32_t generation) {
+    return sync(worker).generation(generation).recall();
+  };
+  table.send(token(0).generation(3), consumed())
+      .send(token(1).generation(5), consumed())
+      .send(sync(0).generation(3), synced(3, 0))
+      .send(recall(0, 3), synced(3, 3).recalled())  // filed
+      .send(recall(0, 3), synced(3, 3))             // a repeat of the question
+      .counts(0, {.balance = 2})                    // the gate does not know yet
+      .send(task().request(1), forwarded(1).generation(5).after_recirculations(1))
+      .counts(0, {.balance = 0})
+      .send(recall(1, 5), synced(5, 5))             // too late: its task is under way
+      .send(recall(1, 6), synced(6, 6).recalled())  // on its way to the switch
+      .send(token(1).generation(6), ignored(DropReason::kDuplicateToken))
+      .send(recall(1, 4), synced(6, 6))  // a late copy of an old question
+      .send(task().request(2), buffered())
+      .send(recall(0, 4), synced(4, 4).recalled())
+      .send(token(0).generation(4), ignored(DropReason::kDuplicateToken))
+      .counts(0, {.balance = -1})
+      .send(token(0).generation(5), dispatched(0, 2).generation(5))
+      .send(token(0).generation(6), consumed())
+      .send(recall(0, 5), synced(6, 5))  // hurts no newer token
+      .send(task().request(3), forwarded(0).generation(6))
+      .counts(0, {.balance = 0});
+  return table;
+}
+
+/// A token that is issued after a recall is filed beside the dead one and survives it.
+PacketTable recalled_and_issued_again(ProgramId program) {
+  PacketTable table(table_name(program, "a_token_after_a_recall_is_alive"), program, small_rack(1));
+  table.send(token(0).generation(1), consumed())
+      .send(sync(0).generation(1).recall(), synced(1, 1).recalled())
+      .send(token(0).generation(2), consumed())
+      .counts(0, {.balance = 2})
+      .send(task().request(1), forwarded(0).generation(2).after_recirculations(1))
+      .send(task().request(2), buffered())
+      .counts(0, {.balance = -1});
+  return table;
+}
+
+PacketTable recalled_forgotten(ProgramId program) {
+  PacketTable table(table_name(program, "forgetting_dead_tokens_takes_recalled_ones"), program,
+                    small_rack(3));
+  for (const unsigned worker : {0u, 1u, 2u}) table.send(token(worker), consumed());
+  table.send(sync(1).generation(1).recall(), synced(1, 1).recalled())
+      .forget_dead_tokens(0)
+      .counts(0, {.balance = 2})
+      .send(task().request(1), forwarded(0))
+      .send(task().request(2), forwarded(2))
+      .send(task().request(3), buffered());
+  return table;
+}
+
+/// No fault costs capacity: dead tokens make way for living ones.
+PacketTable full_of_dead_tokens(ProgramId program) {
+  Rack rack = small_rack(2);
+  PacketTable table(table_name(program, "a_fifo_full_of_dead_tokens_takes_one_more"), program,
+                    rack.tokens(4));
+  table.send(token(1), consumed());
+  for (const std::uint32_t generation : {1u, 2u, 3u}) {
+    table.send(token(0).generation(generation), consumed())
+        .send(sync(0).generation(generation).recall(), synced(generation, generation).recalled());
+  }
+  table.counts(0, {.balance = 4})
+      .send(token(0).generation(4), consumed().after_recirculations(1))
+      .counts(0, {.balance = 2})
+      .send(token(0).generation(4), ignored(DropReason::kDuplicateToken))
+      .send(task().request(1), forwarded(1))
+      .send(task().request(2), forwarded(0).generation(4))
+      .send(task().request(3), buffered());
+  return table;
+}
+
+/// Tasks without a token do what a pipeline cannot: the gate counts a token too many, and the control plane sets it
+/// right.
+PacketTable forgetting_mends_the_count(ProgramId program) {
+  Rack rack = small_rack(3);
+  PacketTable table(table_name(program, "forgetting_dead_tokens_mends_the_count"), program, rack.tokens(2));
+  table.send(token(0), consumed())
+      .send(token(1), consumed())
+      .send(token(2), ignored(DropReason::kTokenQueueFull).after_recirculations(1))
+      .counts(0, {.balance = 3})
+      .forget_dead_tokens(0)
+      .counts(0, {.balance = 2});
   return table;
 }
 
@@ -243,7 +333,12 @@ std::vector<PacketTable> ledger_tables(ProgramId program) {
           forgotten_across_the_wrap(program),
           dead_tokens_are_spent(program),
           ledger_never_goes_back(program),
-          token_fifo_full(program)};
+          token_fifo_full(program),
+          recalls(program),
+          recalled_and_issued_again(program),
+          recalled_forgotten(program),
+          full_of_dead_tokens(program),
+          forgetting_mends_the_count(program)};
 }
 
 }  // namespace rain::packet_table

@@ -71,6 +71,7 @@ class Packet {
   Packet& queue_length(unsigned tasks) {
     return message_.token.queue_length = static_cast<std::uint16_t>(tasks), *this;
   }
+  Packet& recall() { return message_.token.recall = true, *this; }
   Packet& key(std::uint32_t key) { return message_.token.token_key = key, *this; }
 
   /// The next of a series: another request id, or another generation of the token.

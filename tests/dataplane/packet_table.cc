@@ -49,6 +49,8 @@ const char* action_name(Action action) {
       return "dispatch";
     case Action::kRecirculate:
       return "recirculate";
+    case Action::kExpired:
+      return "expired";
     case Action::kReplyDrop:
       return "reply drop";
     case Action::kReplySync:
@@ -97,7 +99,10 @@ Rack small_rack(unsigned workers, const Rack::SliceOptions& options) {
 void compare(const Outcome& outcome, const Expected& expected) {
   EXPECT_STREQ(action_name(outcome.action), action_name(expected.action_));
   EXPECT_STREQ(drop_reason_name(outcome.reason), drop_reason_name(expected.reason_));
-  EXPECT_EQ(outcome.recirculations, expected.recirculations_);
+  EXPECT_EQ(outcome.recirculations, expected.recirculations_ + expected.expired_.size());
+  std::vector<unsigned> expired;
+  for (const Expiry& expiry : outcome.expired) expired.push_back(expiry.request_id.value);
+  EXPECT_EQ(expired, expected.expired_);
   if (outcome.action != expected.action_) return;
   const auto field = [](const char* name, std::uint32_t actual, const std::optional<std::uint32_t>& wanted) {
     EXPECT_EQ(actual, wanted.value_or(actual)) << name;
@@ -110,6 +115,7 @@ void compare(const Outcome& outcome, const Expected& expected) {
   field("generation", outcome.generation.value, expected.generation_);
   field("generation seen", outcome.sync.seen.value, expected.seen_);
   field("generation consumed", outcome.sync.consumed.value, expected.consumed_);
+  EXPECT_EQ(outcome.sync.recalled, expected.recalled_);
   field("epoch", outcome.sync.epoch.value, expected.epoch_);
 }
 
@@ -132,6 +138,12 @@ struct PacketTable::Run {
     }
     const Outcome outcome = runner->inject(view, now);
     compare(outcome, expected);
+    for (const Expiry& expiry : outcome.expired) {
+      const auto found = requests.find(expiry.request_id.value);
+      ASSERT_NE(found, requests.end()) << "request " << expiry.request_id.value << " was never sent";
+      EXPECT_EQ(expiry.client, found->second.packet.view().source);
+      EXPECT_EQ(expiry.layout, found->second.packet.view().message.layout);
+    }
     if (outcome.action == Action::kForward || outcome.action == Action::kDispatch) expect_intact(outcome);
     if (outcome.action == Action::kReplyDrop) {
       EXPECT_EQ(outcome.receiver, view.source);

@@ -52,10 +52,18 @@ struct Rack {
 /// One slice that serves type 0, and `workers` workers.
 Rack small_rack(unsigned workers, const Rack::SliceOptions& options = {});
 
+/// A task that waited too long, and whose client heard DROP.
+struct Expiry {
+  Endpoint client{};
+  RequestId request_id{};
+  wire::Layout layout{};
+};
+
 /// What became of a packet, as far as anybody outside the program can tell.
 struct Outcome {
   dataplane::Action action = dataplane::Action::kIgnore;  ///< kRecirculate: it passed kMaxPasses times
   unsigned recirculations = 0;
+  std::vector<Expiry> expired;            ///< before the packet found what it came for
   DropReason reason = DropReason::kNone;  ///< kReplyDrop, kIgnore
   Endpoint receiver{};                    ///< of the packet that came out, if one did
 
@@ -116,6 +124,9 @@ class Expected {
   Expected& queue_length(unsigned tasks) { return queue_length_ = tasks, *this; }
   Expected& after_recirculations(unsigned count) { return recirculations_ = count, *this; }
 
+  /// These requests were found expired, in this order, each in a pass of its own.
+  Expected& after_expired(std::vector<unsigned> requests) { return expired_ = std::move(requests), *this; }
+
   Expected& worker(unsigned id) { return worker_ = id, *this; }
   Expected& request(unsigned id) { return request_ = id, *this; }
   /// draconis: whether the payload stayed with the client.
@@ -124,6 +135,7 @@ class Expected {
   Expected& ledger(std::uint32_t seen, std::uint32_t consumed) {
     return seen_ = seen, consumed_ = consumed, *this;
   }
+  Expected& recalled(bool recalled = true) { return recalled_ = recalled, *this; }
   Expected& epoch(unsigned epoch) { return epoch_ = epoch, *this; }
 
  private:
@@ -132,6 +144,8 @@ class Expected {
   DropReason reason_ = DropReason::kNone;
   unsigned recirculations_ = 0;
   bool fetches_ = false;
+  bool recalled_ = false;
+  std::vector<unsigned> expired_;
   std::optional<std::uint32_t> worker_, level_, generation_, queue_length_, request_, seen_, consumed_,
       epoch_;
 };

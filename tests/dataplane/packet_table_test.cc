@@ -42,8 +42,10 @@ Answers possible_answers(ProgramId program) {
   if (pushes(program)) {
     answers.insert({Action::kReplyDrop, kNoWorkers});
   } else {
-    answers.insert(
-        {{Action::kBuffered, kNone}, {Action::kDispatch, kNone}, {Action::kReplyDrop, kQueueFull}});
+    answers.insert({{Action::kBuffered, kNone},
+                    {Action::kDispatch, kNone},
+                    {Action::kExpired, kNone},
+                    {Action::kReplyDrop, kQueueFull}});
   }
   if (program == ProgramId::kDraconis) answers.insert({Action::kReplyDrop, kNoTask});
   if (program == ProgramId::kR2p2 || program == ProgramId::kRacksched) {
@@ -65,7 +67,8 @@ TEST(packet_tables, all__reach_every_verdict_and_reason) {
   for (const PacketTable& table : all_packet_tables()) {
     for (const Outcome& outcome : table.run(make_program_runner)) {
       reached[table.program()].insert({outcome.action, outcome.reason});
-      if (outcome.recirculations > 0) {
+      if (!outcome.expired.empty()) reached[table.program()].insert({Action::kExpired, DropReason::kNone});
+      if (outcome.recirculations > outcome.expired.size()) {
         reached[table.program()].insert({Action::kRecirculate, DropReason::kNone});
       }
     }

@@ -34,8 +34,11 @@ class ProgramRunner final : public Runner {
     Outcome outcome;
     PacketView passing = packet;
     Verdict verdict = program_.pass(passing, now);
-    while (verdict.action == Action::kRecirculate && outcome.recirculations < kMaxPasses) {
+    while ((verdict.action == Action::kRecirculate || verdict.action == Action::kExpired) &&
+           outcome.recirculations < kMaxPasses) {
       ++outcome.recirculations;
+      if (verdict.action == Action::kExpired) outcome.expired.push_back(take_expired(*verdict.task));
+      if (verdict.reason == DropReason::kTokenQueueFull) program_.forget_dead_tokens(verdict.slice);
       passing.carried = verdict.carried;
       verdict = program_.pass(passing, now);
     }
@@ -113,6 +116,11 @@ class ProgramRunner final : public Runner {
     }
     outcome.payload.assign(payload, payload + entry.payload_bytes);
     if (entry.hold != dataplane::kNoHold) memory_.get().release(entry.hold);
+  }
+
+  Expiry take_expired(const dataplane::TaskEntry& entry) {
+    if (entry.hold != dataplane::kNoHold) memory_.get().release(entry.hold);
+    return {.client = entry.client, .request_id = entry.request_id, .layout = entry.layout};
   }
 
   void take_dispatch(const Verdict& verdict, Outcome& outcome) {

@@ -209,6 +209,47 @@ PacketTable slices_apart(ProgramId program) {
   return table;
 }
 
+/// A task whose client has given it up is not served: its client hears so, and the token serves the next.
+PacketTable expired_tasks(ProgramId program) {
+  Rack rack = small_rack(1, {.capacity = 8});
+  PacketTable table(table_name(program, "an_expired_task_is_passed_over"), program, rack.holds(1));
+  table.send(task().request(1).deadline_us(10), buffered())
+      .send(task().request(2).deadline_us(5).client(3).layout(wire::Layout::kReference).payload(kLargest),
+            buffered())
+      .send(task().request(3).deadline_us(4), buffered())
+      .send(task().request(4), buffered().queue_length(4))
+      .at(microseconds(6) + Nanos{1})
+      .send(token(0), dispatched(0, 1).queue_length(3))
+      .send(token(0).generation(2), dispatched(0, 4).generation(2).after_expired({2, 3}).queue_length(0))
+      .counts(0, {.balance = 0})
+      .send(task().request(5).payload(kLargest).deadline_us(8), buffered())  // the hold is free again
+      .at(microseconds(14) + Nanos{1})
+      .send(token(0).generation(3), dispatched(0, 5))  // to the very end of its time
+      .send(task().request(6).deadline_us(1), buffered())
+      .at(microseconds(20))
+      .send(token(0).generation(4), consumed().after_expired({6}).queue_length(0))
+      .counts(0, {.balance = 1})
+      .send(token(0).generation(4), ignored(DropReason::kDuplicateToken))
+      .send(sync(0), synced(4, 3))
+      .send(task().request(7).deadline_us(1), forwarded(0).generation(4));
+  return table;
+}
+
+/// One packet discards only so many. The worker refuses the one that it then gets.
+PacketTable expired_without_end(ProgramId program) {
+  PacketTable table(table_name(program, "expired_tasks_are_bounded"), program,
+                    small_rack(1, {.capacity = 64}));
+  std::vector<unsigned> passed_over;
+  for (unsigned request = 1; request <= dataplane::kMaxExpired; ++request) passed_over.push_back(request);
+  const unsigned last = dataplane::kMaxExpired + 1;
+  table.repeat(last + 1, task().request(1).deadline_us(1), buffered())
+      .at(microseconds(9))
+      .send(token(0), dispatched(0, last).after_expired(passed_over).queue_length(1))
+      .counts(0, {.balance = -1})
+      .send(token(0).generation(2), consumed().after_expired({last + 1}));
+  return table;
+}
+
 }  // namespace
 
 std::vector<PacketTable> queue_tables(ProgramId program) {
@@ -223,6 +264,8 @@ std::vector<PacketTable> queue_tables(ProgramId program) {
           one_hold(program),
           full_queue_takes_no_hold(program),
           delays(program),
+          expired_tasks(program),
+          expired_without_end(program),
           queue_length_saturates(program),
           slices_apart(program)};
 }

@@ -227,7 +227,7 @@ PacketTable spare_fifo_full() {
   PacketTable table = rain("a_spare_token_beyond_its_fifo_is_given_up", rack.tokens(2));
   table.send(token(0).level(1), consumed())
       .send(token(1).level(1), consumed())
-      .send(token(2).level(1), ignored(DropReason::kTokenQueueFull))
+      .send(token(2).level(1), ignored(DropReason::kTokenQueueFull).after_recirculations(1))
       .send(sync(2).level(1), synced(1, 1))
       .send(token(2).level(2), consumed())  // each level has its own FIFO
       .counts(0, {.balance = 0, .spare = 4})
@@ -236,6 +236,45 @@ PacketTable spare_fifo_full() {
       .send(task(), forwarded(2).level(2))
       .send(task(), buffered().after_recirculations(1))
       .counts(0, {.balance = -1, .spare = 0});
+  return table;
+}
+
+/// What a spare token was to do when it came, it does to the end, whatever it finds expired on its way.
+PacketTable expired_under_spill() {
+  Rack rack = small_rack(1, {.capacity = 8, .spill = 2, .drain = 3});
+  PacketTable table = rain("an_expired_task_changes_nothing_for_a_spare_token", rack.tokens(8));
+  for (const unsigned request : {1u, 2u, 3u}) table.send(task().request(request).deadline_us(2), buffered());
+  for (const unsigned request : {4u, 5u, 6u}) table.send(task().request(request), buffered());
+  table
+      .at(microseconds(9))
+      // Six wait: the first is passed over, then five, four, three; at two it is filed.
+      .send(token(0).level(1).generation(1), dispatched(0, 4).after_expired({1, 2, 3}).queue_length(2))
+      .send(token(0).level(1).generation(2), consumed().queue_length(2))
+      .send(task().request(7).deadline_us(1), forwarded(0).level(1).generation(2).queue_length(2))
+      .send(token(0).level(1).generation(3), dispatched(0, 5).queue_length(1))  // the third drains
+      .send(task().request(8).deadline_us(1), buffered().queue_length(2))
+      .send(task().request(9).deadline_us(1), buffered().queue_length(3))
+      .at(microseconds(20))
+      .send(token(0).level(1).generation(4), dispatched(0, 6).queue_length(2))
+      .send(token(0).level(1).generation(5), consumed().queue_length(2))
+      .counts(0, {.balance = -2, .spare = 1})
+      .send(token(0).level(2).generation(1), consumed().after_expired({8, 9}).queue_length(0))  // drains
+      .counts(0, {.balance = 0, .spare = 2});
+  return table;
+}
+
+PacketTable recalled_spare_tokens() {
+  PacketTable table = rain("a_recalled_level_is_passed_over", small_rack(2));
+  table.send(token(0).level(1), consumed())
+      .send(token(0).level(2), consumed())
+      .send(token(1).level(1), consumed())
+      .send(sync(0).level(1).recall(), synced(1, 1).recalled())
+      .counts(0, {.balance = 0, .spare = 3})
+      .send(task().request(1), forwarded(1).level(1).after_recirculations(1))
+      .send(sync(0).level(2).recall(), synced(1, 1).recalled())
+      .forget_dead_tokens(0)
+      .counts(0, {.balance = 0, .spare = 0})
+      .send(task().request(2), buffered());
   return table;
 }
 
@@ -259,7 +298,9 @@ std::vector<PacketTable> rain_tables() {
           payload_without_hold(),
           dead_spare_tokens(),
           forgotten_levels(),
-          spare_fifo_full()};
+          spare_fifo_full(),
+          expired_under_spill(),
+          recalled_spare_tokens()};
 }
 
 }  // namespace rain::packet_table

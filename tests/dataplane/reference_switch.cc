@@ -18,14 +18,23 @@ ReferenceSwitch::ReferenceSwitch(Discipline discipline, std::vector<Slice> slice
   }
 }
 
-bool ReferenceSwitch::is_dead(unsigned slice, const Token& token) const {
+bool ReferenceSwitch::is_dead(unsigned slice, const Token& token) {
   const Life& life = workers_.at(token.worker);
-  return life.slice != slice || life.epoch != token.epoch;
+  return life.slice != slice || life.epoch != token.epoch ||
+         !newer(token.generation, ledger(token.worker, token.level).consumed);
 }
 
-void ReferenceSwitch::consume(const Token& token) {
+bool ReferenceSwitch::consume(const Token& token) {
   std::uint32_t& consumed = ledger_[{token.worker, token.level}].consumed;
-  if (newer(token.generation, consumed)) consumed = token.generation;
+  const bool was_unspent = newer(token.generation, consumed);
+  if (was_unspent) consumed = token.generation;
+  return was_unspent;
+}
+
+bool ReferenceSwitch::recall(const Token& token) {
+  std::uint32_t& seen = ledger_[{token.worker, token.level}].seen;
+  if (newer(token.generation, seen)) seen = token.generation;
+  return consume(token);
 }
 
 std::vector<ReferenceSwitch::Token>::iterator ReferenceSwitch::oldest_idle(State& state) {
@@ -53,8 +62,9 @@ ReferenceSwitch::Answer ReferenceSwitch::task(unsigned slice, const Task& task) 
     if (token == state.filed.end()) break;
     answer.token = *token;
     state.filed.erase(token);
+    const bool dead = is_dead(slice, answer.token);
     consume(answer.token);
-    if (!is_dead(slice, answer.token)) {
+    if (!dead) {
       answer.action = Action::kForward;
       answer.waiting = static_cast<std::uint32_t>(state.waiting.size());
       return answer;

@@ -44,10 +44,13 @@ class ReferenceSwitch {
 
   ReferenceSwitch(Discipline discipline, std::vector<Slice> slices, unsigned hold_slots);
 
-  /// `epoch` counts the lives of the worker; tokens of other lives, or filed in other slices, are dead.
+  /// `epoch` counts the lives of the worker; tokens of other lives, or filed in other slices, are dead, and so are
+  /// recalled ones.
   void set_worker(unsigned worker, unsigned slice, unsigned epoch) { workers_[worker] = {slice, epoch}; }
   Answer task(unsigned slice, const Task& task);
   Answer token(const Token& token);
+  /// True: no task was bound to the token, and none will be.
+  bool recall(const Token& token);
   LedgerLine ledger(unsigned worker, unsigned level) { return ledger_[{worker, level}]; }
   void forget_dead_tokens(unsigned slice);
 
@@ -69,8 +72,8 @@ class ReferenceSwitch {
   };
 
   bool is_idle(const Token& token) const { return discipline_ == Discipline::kPaper || token.level == 0; }
-  bool is_dead(unsigned slice, const Token& token) const;
-  void consume(const Token& token);
+  bool is_dead(unsigned slice, const Token& token);
+  bool consume(const Token& token);
   std::vector<Token>::iterator oldest_idle(State& state);
   std::vector<Token>::iterator oldest_of_lowest_level(State& state);
 

@@ -44,6 +44,16 @@ TEST(rain_program, pass__agrees_with_the_reference_when_tokens_are_repeated) {
   run_racks(ProgramId::kRain, [](TokenRack::Options& options) { options.repeats = true; });
 }
 
+TEST(rain_program, pass__agrees_with_the_reference_when_tokens_are_recalled) {
+  run_racks(ProgramId::kRain, [](TokenRack::Options& options) { options.recalls = options.repeats = true; });
+}
+
+TEST(rain_program, pass__agrees_with_the_reference_when_workers_recall_and_begin_new_lives) {
+  run_racks(ProgramId::kRain, [](TokenRack::Options& options) {
+    options.recalls = options.new_lives = options.repeats = true;
+  });
+}
+
 TEST(rain_program, pass__agrees_with_the_reference_when_workers_begin_new_lives) {
   run_racks(ProgramId::kRain,
             [](TokenRack::Options& options) { options.new_lives = options.repeats = true; });
@@ -64,6 +74,17 @@ TEST(rain_program, pass__gives_newcomers_to_the_emptiest_worker_with_any_spill_a
 
 TEST(rain_paper_program, pass__agrees_with_the_reference) {
   run_racks(ProgramId::kRainPaper, [](TokenRack::Options&) {});
+}
+
+TEST(rain_paper_program, pass__agrees_with_the_reference_when_tokens_are_recalled) {
+  run_racks(ProgramId::kRainPaper,
+            [](TokenRack::Options& options) { options.recalls = options.repeats = true; });
+}
+
+TEST(rain_paper_program, pass__agrees_with_the_reference_when_workers_recall_and_begin_new_lives) {
+  run_racks(ProgramId::kRainPaper, [](TokenRack::Options& options) {
+    options.recalls = options.new_lives = options.repeats = true;
+  });
 }
 
 TEST(rain_paper_program, pass__agrees_with_the_reference_when_workers_begin_new_lives) {

@@ -17,8 +17,8 @@ Rack make_rack(const TokenRack::Options& options) {
   Rack rack;
   for (unsigned i = 0; i < options.slices.size(); ++i) rack.slice(options.slices[i]).type(i, i);
   for (const TokenRack::WorkerOptions& worker : options.workers) rack.worker(worker.slice);
-  // Dead tokens of many lives may be filed beside the living ones.
-  return rack.holds(options.hold_slots).tokens(options.new_lives ? 1024 : 64);
+  // Dead tokens may be filed beside the living ones.
+  return rack.holds(options.hold_slots).tokens(options.new_lives || options.recalls ? 1024 : 64);
 }
 
 std::vector<ReferenceSwitch::Slice> reference_slices(const TokenRack::Options& options) {
@@ -113,9 +113,11 @@ void TokenRack::step() {
       break;
     case 7:
       if (options_.repeats && !past_tokens_.empty()) offer_token(past_tokens_[pick(past_tokens_.size())]);
+      if (options_.repeats && !past_recalls_.empty()) recall(past_recalls_[pick(past_recalls_.size())]);
       break;
     case 8:
       ask(worker);
+      if (options_.recalls) take_back(static_cast<unsigned>(pick(workers_.size())));
       break;
     case 9:
       if (options_.new_lives && prng_.chance(0.25)) begin_new_life(worker);
@@ -233,6 +235,33 @@ void TokenRack::ask(unsigned worker) {
   EXPECT_EQ(outcome.sync.seen.value, line.seen);
   EXPECT_EQ(outcome.sync.consumed.value, line.consumed);
   EXPECT_EQ(outcome.sync.epoch.value, lives_[worker].epoch);
+}
+
+/// The worker wants a token back, wherever it is. It gets it unless a task is on its way.
+void TokenRack::take_back(unsigned id) {
+  Worker& worker = workers_[id];
+  const unsigned level = static_cast<unsigned>(pick(worker.quota));
+  if (!worker.levels[level].outstanding) return;
+  const Token token{
+      .worker = id, .level = level, .epoch = worker.epoch, .generation = worker.levels[level].generation};
+  past_recalls_.push_back(token);
+  if (!recall(token)) return;
+  std::erase_if(slices_[lives_[id].slice].filed, [&](const Token& filed) {
+    return filed.worker == id && filed.level == level && filed.generation == token.generation;
+  });
+  issue(id, level);
+}
+
+bool TokenRack::recall(const Token& token) {
+  const Packet packet =
+      sync(token.worker).level(token.level).epoch(token.epoch).generation(token.generation).recall();
+  const Outcome outcome = runner_->inject(packet.view(), Nanos{});
+  EXPECT_EQ(outcome.action, Action::kReplySync);
+  EXPECT_EQ(outcome.sync.recalled, reference_.recall(token));
+  const ReferenceSwitch::LedgerLine line = reference_.ledger(token.worker, token.level);
+  EXPECT_EQ(outcome.sync.seen.value, line.seen);
+  EXPECT_EQ(outcome.sync.consumed.value, line.consumed);
+  return outcome.sync.recalled;
 }
 
 /// The control plane moves the worker; the worker does not know yet.

@@ -37,6 +37,7 @@ class TokenRack {
     bool no_delay = false;   ///< the wire delivers at once: the switch knows all there is to know
     bool repeats = false;    ///< the wire repeats tokens, also long after
     bool new_lives = false;  ///< workers get new epochs and move between slices
+    bool recalls = false;    ///< workers take tokens back, and issue the next of the level instead
   };
   /// Small and random, so that every boundary is met often.
   static Options random_options(dataplane::ProgramId program, Prng& prng);
@@ -91,6 +92,8 @@ class TokenRack {
   void deliver_dispatch(std::size_t which);
   void finish(unsigned worker);
   void ask(unsigned worker);
+  void take_back(unsigned worker);
+  bool recall(const Token& token);
   void begin_new_life(unsigned worker);
   void learn_new_life(unsigned worker);
 
@@ -121,7 +124,8 @@ class TokenRack {
   std::deque<Token> tokens_under_way_;
   std::deque<std::pair<Token, unsigned>> dispatches_under_way_;  // and the request
   std::vector<Token> past_tokens_;                               // for repeats
-  std::map<unsigned, OpenTask> open_;                            // by request id
+  std::vector<Token> past_recalls_;
+  std::map<unsigned, OpenTask> open_;  // by request id
   std::uint64_t orders_ = 0;
   std::uint64_t dispatches_ = 0;
   unsigned next_request_ = 0;

@@ -40,8 +40,9 @@ enum class Operation : std::uint8_t {
   kRemoveWorker,
   kSetSlice,
   kForget,
+  kRecall,  // of the newest generation, or the one before
 };
-constexpr unsigned kOperations = 10;
+constexpr unsigned kOperations = 11;
 
 Endpoint address(unsigned number) { return Endpoint::v4(10, 0, 0, static_cast<std::uint8_t>(number), 1); }
 std::uint32_t key(unsigned worker) { return 100 + worker; }
@@ -116,6 +117,8 @@ class Rack {
         return set_slice(random_slice());
       case Operation::kForget:
         return program_.forget_dead_tokens(random_slice());
+      case Operation::kRecall:
+        return token(wire::MessageType::kSync, 0, true);
     }
   }
 
@@ -150,13 +153,14 @@ class Rack {
     view.message.last = true;
     view.message.packet = 1;
     view.message.policy = choice % 32 == 1 ? wire::Policy::kSticky : wire::Policy::kUnrestricted;
-    view.message.request.task_type = {static_cast<std::uint16_t>(choice % kTypes)};
+    view.message.request = {.task_type = {static_cast<std::uint16_t>(choice % kTypes)},
+                            .deadline_us = choice / 64};  // packets come 250 ns apart
     const std::size_t sizes[] = {0, 3, kInlinePayloadBytes, kInlinePayloadBytes + 1, wire::kMaxPayloadBytes};
     view.message.payload = std::span(kPayload).first(sizes[reader_.below(5)]);
     send(view);
   }
 
-  void token(wire::MessageType type, std::uint32_t step) {
+  void token(wire::MessageType type, std::uint32_t step, bool recall = false) {
     PacketView view;
     const WorkerId worker = random_worker();
     const unsigned choice = reader_.byte();
@@ -168,9 +172,10 @@ class Rack {
     view.message.token = {.worker = worker,
                           .epoch = {static_cast<std::uint16_t>(choice / 16 % 4)},
                           .token_key = key(worker.value),
-                          .generation = {generation += step},
+                          .generation = {(generation += step) - (recall ? choice / 128 : 0)},
                           .level = {static_cast<std::uint8_t>(level)},
-                          .queue_length = static_cast<std::uint16_t>(choice)};
+                          .queue_length = static_cast<std::uint16_t>(choice),
+                          .recall = recall};
     send(view);
   }
 
@@ -183,12 +188,23 @@ class Rack {
   /// What a switch does with a packet, and what it relies on.
   void send(PacketView view) {
     view.message.request_id = {next_request_++};
-    now_.value += 10;
+    now_.value += 250;
     for (unsigned pass = 0; pass < kMaxPasses; ++pass) {
       const Verdict verdict = program_.pass(view, now_);
-      if (verdict.action != Action::kRecirculate) return act(verdict, view);
+      if (verdict.action == Action::kExpired) {
+        RAIN_ASSERT(view.message.type != wire::MessageType::kRequest);
+        RAIN_ASSERT(now_ - verdict.task->arrival > microseconds(verdict.task->deadline_us));
+        take(*verdict.task, verdict.slice);
+        check_queue_length(verdict);
+      } else if (verdict.action != Action::kRecirculate) {
+        return act(verdict, view);
+      } else if (verdict.reason == DropReason::kTokenQueueFull) {
+        program_.forget_dead_tokens(verdict.slice);
+      }
       view.carried = verdict.carried;
     }
+    // The push programs alone pass without end, when no worker has room.
+    RAIN_ASSERT(view.message.type == wire::MessageType::kRequest);
   }
 
   void act(const Verdict& verdict, const PacketView& view) {
@@ -204,7 +220,8 @@ class Rack {
       case Action::kDispatch:
         RAIN_ASSERT(!is_task);
         check_receiver(verdict);
-        take(verdict);
+        RAIN_ASSERT(verdict.queue_delay == now_ - verdict.task->arrival);
+        take(*verdict.task, verdict.slice);
         return check_queue_length(verdict);
       case Action::kReplyDrop:
         RAIN_ASSERT(verdict.reason != DropReason::kNone);
@@ -213,6 +230,7 @@ class Rack {
       case Action::kReplySync:
         RAIN_ASSERT(view.message.type == wire::MessageType::kSync);
         RAIN_ASSERT(!verdict.sync.consumed.newer_than(verdict.sync.seen));
+        RAIN_ASSERT(view.message.token.recall || !verdict.sync.recalled);
         return;
       case Action::kConsume:
         RAIN_ASSERT(!is_task);
@@ -221,6 +239,7 @@ class Rack {
         RAIN_ASSERT(verdict.reason != DropReason::kNone);
         return;
       case Action::kRecirculate:
+      case Action::kExpired:
         break;
     }
     RAIN_ASSERT(false && "no such action");
@@ -238,13 +257,11 @@ class Rack {
   }
 
   /// The head of the queue, whole.
-  void take(const Verdict& verdict) {
-    RAIN_ASSERT(verdict.task != nullptr);
-    const TaskEntry& task = *verdict.task;
-    RAIN_ASSERT(!waiting(verdict.slice).empty());
-    RAIN_ASSERT(waiting(verdict.slice).front() == task.request_id.value);
-    waiting(verdict.slice).pop_front();
-    RAIN_ASSERT(verdict.queue_delay == now_ - task.arrival && task.arrival < now_);
+  void take(const TaskEntry& task, SliceId slice) {
+    RAIN_ASSERT(!waiting(slice).empty());
+    RAIN_ASSERT(waiting(slice).front() == task.request_id.value);
+    waiting(slice).pop_front();
+    RAIN_ASSERT(task.arrival < now_);
     RAIN_ASSERT(task.payload_bytes <= wire::kMaxPayloadBytes);
     if (task.hold == kNoHold) return;
     RAIN_ASSERT(task.hold < hold_slots_ && task.payload_bytes > kInlinePayloadBytes);

@@ -246,6 +246,7 @@ class BlackHole {
   dataplane::Verdict pass(const dataplane::PacketView&, Nanos) {
     return {.action = dataplane::Action::kBuffered};
   }
+  void forget_dead_tokens(SliceId) {}
 };
 
 TEST(Rack, run__ends_though_requests_never_do) {

@@ -5,11 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <span>
 
-#include "softswitch/recording_transport.h"
-#include "softswitch/switch_fixture.h"
+#include "softswitch/scripted_switch.h"
 
 namespace rain::softswitch {
 namespace {
@@ -23,35 +21,7 @@ using packet_table::task;
 using packet_table::token;
 using packet_table::worker_address;
 
-/// Gives the verdict of a function.
-class ScriptedProgram {
- public:
-  static constexpr std::array<dataplane::RegisterSpec, 0> kRegisters{};
-  explicit ScriptedProgram(dataplane::SoftMemory&) {}
-  Verdict pass(const PacketView& packet, Nanos now) { return script(packet, now); }
-
-  std::function<Verdict(const PacketView&, Nanos)> script = [](const PacketView&, Nanos) {
-    ADD_FAILURE() << "the program was not to be asked";
-    return Verdict{};
-  };
-};
-
-struct Switch : SwitchUnderTest<ScriptedProgram, RecordingTransport> {
-  explicit Switch(unsigned workers = 2) : SwitchUnderTest(one_slice(workers), RecordingTransport{}) {}
-
-  void verdict(const Verdict& verdict) {
-    program.script = [verdict](const PacketView&, Nanos) { return verdict; };
-  }
-  void put(const packet_table::Packet& packet) { transport.put(bytes_of(packet), packet.view().source); }
-  std::vector<RecordingTransport::Sent> poll(Nanos now = Nanos{1000}) {
-    agent.poll(now);
-    return transport.take_sent();
-  }
-  std::vector<RecordingTransport::Sent> poll(const packet_table::Packet& packet, Nanos now = Nanos{1000}) {
-    put(packet);
-    return poll(now);
-  }
-};
+using Switch = ScriptedSwitch;
 
 std::vector<std::byte> payload_of(const packet_table::Packet& packet) {
   const auto view = packet.view();
@@ -298,42 +268,6 @@ TEST(SwitchAgent, dispatch__a_whole_batch_of_held_payloads) {
   EXPECT_EQ(s.transport.take_sent().size(), transport::kBatch);
   EXPECT_EQ(s.memory.free_holds(), transport::kBatch);
   EXPECT_EQ(s.agent.waiting(), 0u);
-}
-
-TEST(SwitchAgent, recirculate__carries_the_programs_data_until_it_decides) {
-  Switch s;
-  std::vector<std::uint32_t> passes;
-  s.program.script = [&](const PacketView& packet, Nanos) {
-    passes.push_back(packet.carried.passes);
-    if (packet.carried.passes == 2) return kForwardTo1;
-    return Verdict{.action = Action::kRecirculate,
-                   .reason = DropReason::kStaleToken,
-                   .carried = {.passes = packet.carried.passes + 1}};
-  };
-  EXPECT_EQ(s.poll(task()).size(), 1u);
-  EXPECT_EQ(s.poll(task()).size(), 1u);
-  EXPECT_THAT(passes, testing::ElementsAre(0, 1, 2, 0, 1, 2)) << "the next packet starts anew";
-  EXPECT_EQ(s.count(SwitchCounter::kRecirculations), 4u);
-  EXPECT_EQ(s.drops(DropReason::kStaleToken), 4u);
-  EXPECT_EQ(s.count(SwitchCounter::kForwarded), 2u);
-}
-
-TEST(SwitchAgent, recirculate__is_bounded_a_task_is_refused_a_token_ignored) {
-  Switch s;
-  unsigned passes = 0;
-  s.program.script = [&](const PacketView&, Nanos) {
-    ++passes;
-    return Verdict{.action = Action::kRecirculate};
-  };
-  const auto sent = s.poll(task().client(4));
-  EXPECT_EQ(passes, kMaxPasses);
-  ASSERT_EQ(sent.size(), 1u);
-  EXPECT_EQ(sent[0].peer, client_address(4));
-  EXPECT_EQ(sent[0].message.drop.reason, DropReason::kRecirculationLimit);
-  EXPECT_TRUE(s.poll(token(0)).empty());
-  EXPECT_EQ(s.count(SwitchCounter::kRefused), 1u);
-  EXPECT_EQ(s.count(SwitchCounter::kIgnored), 1u);
-  EXPECT_EQ(s.drops(DropReason::kRecirculationLimit), 2u);
 }
 
 TEST(SwitchAgent, act__consumed_and_ignored_send_nothing_and_are_counted) {
