@@ -45,29 +45,34 @@ SliceState classify(const AdaptiveSlice& slice) {
   return idle ? SliceState::kUnderloaded : SliceState::kCalm;
 }
 
-AdaptiveSlice* most_overloaded(std::span<AdaptiveSlice> slices) {
+AdaptiveSlice* most_overloaded(std::span<AdaptiveSlice> slices, std::span<const MovePermit> permits) {
   AdaptiveSlice* found = nullptr;
-  for (AdaptiveSlice& slice : slices) {
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    AdaptiveSlice& slice = slices[i];
     if (slice.state != SliceState::kOverloaded || slice.moved) continue;
+    if (!permits.empty() && !permits[i].borrow) continue;
     if (found == nullptr || slice.overload > found->overload) found = &slice;
   }
   return found;
 }
 
-AdaptiveSlice* most_idle(std::span<AdaptiveSlice> slices) {
+AdaptiveSlice* most_idle(std::span<AdaptiveSlice> slices, std::span<const MovePermit> permits) {
   AdaptiveSlice* found = nullptr;
-  for (AdaptiveSlice& slice : slices) {
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    AdaptiveSlice& slice = slices[i];
     if (slice.state != SliceState::kUnderloaded || slice.moved || slice.workers < 2) continue;
+    if (!permits.empty() && !permits[i].lend) continue;
     if (found == nullptr || slice.idleness > found->idleness) found = &slice;
   }
   return found;
 }
 
 /// Lines 32 to 37. Each round ends two slices' part, so there are at most slices / 2.
-void rebalance(std::span<AdaptiveWorker> workers, std::span<AdaptiveSlice> slices) {
+void rebalance(std::span<AdaptiveWorker> workers, std::span<AdaptiveSlice> slices,
+               std::span<const MovePermit> permits) {
   for (;;) {
-    AdaptiveSlice* const borrower = most_overloaded(slices);
-    AdaptiveSlice* const lender = most_idle(slices);
+    AdaptiveSlice* const borrower = most_overloaded(slices, permits);
+    AdaptiveSlice* const lender = most_idle(slices, permits);
     if (borrower == nullptr || lender == nullptr) return;
     const auto lender_index = static_cast<std::uint16_t>(lender - slices.data());
     AdaptiveWorker* lent = nullptr;
@@ -93,9 +98,10 @@ const char* AdaptiveOptions::problem() const {
   return nullptr;
 }
 
-void adapt(const AdaptiveOptions& options, std::span<AdaptiveWorker> workers,
-           std::span<AdaptiveSlice> slices) {
+void adapt(const AdaptiveOptions& options, std::span<AdaptiveWorker> workers, std::span<AdaptiveSlice> slices,
+           std::span<const MovePermit> permits) {
   RAIN_ASSERT(options.problem() == nullptr);
+  RAIN_ASSERT(permits.empty() || permits.size() == slices.size());
   for (AdaptiveSlice& slice : slices) slice = {};
   for (AdaptiveWorker& worker : workers) {
     RAIN_ASSERT(worker.slice < slices.size());
@@ -106,7 +112,7 @@ void adapt(const AdaptiveOptions& options, std::span<AdaptiveWorker> workers,
     slices[i].state = classify(slices[i]);
     if (slices[i].state == SliceState::kUneven) level_quotas(workers, i, slices[i].workers);
   }
-  rebalance(workers, slices);
+  rebalance(workers, slices, permits);
 }
 
 }  // namespace rain::agent

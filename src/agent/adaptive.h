@@ -6,6 +6,8 @@
 // - The average quota of an uneven slice (line 25) is rounded to the nearest, and is at least 1.
 // - Ties: the slice with the lower index, the worker with the lower position. So one input has one output.
 // - A worker without a sample has a slowdown of 0 and counts with its idleness.
+// - Nothing in the algorithm keeps two slices from lending each other a worker by turns: the caller may forbid a slice
+//   to lend or to borrow (hysteresis.h).
 // What a worker's old tokens do when it moves is the ledger's business: its epoch changes, they die (decision 0002).
 #pragma once
 
@@ -33,7 +35,8 @@ struct AdaptiveWorker {
   std::uint16_t slice = 0;  ///< index into the slices
   unsigned quota = 1;       ///< n_w, 1..max_quota
   TaskStatistics tasks{};
-  double idleness = 0;  ///< I_w, 0..1: the part of the interval in which it found nothing to do
+  ServiceStatistics service{};  ///< not looked at by adapt()
+  double idleness = 0;          ///< I_w, 0..1: the part of the interval in which it found nothing to do
 };
 
 enum class SliceState : std::uint8_t {
@@ -52,8 +55,15 @@ struct AdaptiveSlice {
   bool moved = false;     ///< borrowed or lent a worker: at most one each interval
 };
 
-/// One control interval. `slices` is output: one for each index that workers name. Allocates nothing.
-void adapt(const AdaptiveOptions& options, std::span<AdaptiveWorker> workers,
-           std::span<AdaptiveSlice> slices);
+/// What a slice may do in one interval.
+struct MovePermit {
+  bool lend = true;
+  bool borrow = true;
+};
+
+/// One control interval. `slices` is output: one for each index that workers name. `permits`: one for each slice, or
+/// none: all is allowed. Allocates nothing.
+void adapt(const AdaptiveOptions& options, std::span<AdaptiveWorker> workers, std::span<AdaptiveSlice> slices,
+           std::span<const MovePermit> permits = {});
 
 }  // namespace rain::agent

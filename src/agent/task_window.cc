@@ -9,6 +9,7 @@ namespace rain::agent {
 namespace {
 
 constexpr double kNeverWaited = -1;
+constexpr std::size_t kTailShare = 100;  // of a 99th percentile: one in a hundred lies above
 
 /// The nearest-rank percentile: the smallest value that at least 99 % of the values do not exceed.
 template <typename T>
@@ -20,6 +21,23 @@ T p99(std::vector<T>& values) {
 }
 
 }  // namespace
+
+void ServiceStatistics::add(const TaskSample& sample) {
+  const auto service_ns = static_cast<double>(sample.service.value);
+  ++tasks;
+  sum_ns += service_ns;
+  sum_of_squares_ns2 += service_ns * service_ns;
+  const bool shorter = token_round_trip == Nanos{} || sample.token_round_trip < token_round_trip;
+  if (sample.token_round_trip > Nanos{} && shorter) token_round_trip = sample.token_round_trip;
+}
+
+void ServiceStatistics::merge(const ServiceStatistics& other) {
+  tasks += other.tasks;
+  sum_ns += other.sum_ns;
+  sum_of_squares_ns2 += other.sum_of_squares_ns2;
+  const bool shorter = token_round_trip == Nanos{} || other.token_round_trip < token_round_trip;
+  if (other.token_round_trip > Nanos{} && shorter) token_round_trip = other.token_round_trip;
+}
 
 TaskWindow::TaskWindow(std::size_t capacity) : capacity_(capacity) {
   RAIN_ASSERT(capacity > 0);
@@ -58,6 +76,17 @@ TaskStatistics TaskWindow::statistics() {
     result.worker_share =
         std::accumulate(shares_.begin(), waited, 0.0) / static_cast<double>(waited - shares_.begin());
   }
+  return result;
+}
+
+TaskStatistics TaskWindow::end_interval(double slowdown_threshold) {
+  if (size() < capacity_) {
+    const auto slow = std::count_if(slowdowns_.begin(), slowdowns_.end(),
+                                    [&](double slowdown) { return slowdown > slowdown_threshold; });
+    if (static_cast<std::size_t>(slow) <= capacity_ / kTailShare) return {};
+  }
+  const TaskStatistics result = statistics();
+  clear();
   return result;
 }
 

@@ -140,6 +140,19 @@ TEST(Adapt, move__a_slice_keeps_its_last_worker) {
   EXPECT_EQ(rack.workers[0].slice, 0u);
 }
 
+TEST(Adapt, move__only_as_permitted) {
+  for (const bool lend : {false, true}) {
+    for (const bool borrow : {false, true}) {
+      Rack rack{{worker(0, 1, kCalm, 0.9), worker(0, 1, kCalm, 0.9), worker(1, 1, kWaitsEverywhere)},
+                std::vector<AdaptiveSlice>(2)};
+      const std::array<MovePermit, 2> permits{
+          {{.lend = lend, .borrow = true}, {.lend = true, .borrow = borrow}}};
+      adapt(kOptions, rack.workers, rack.slices, permits);
+      EXPECT_EQ(rack.slices[1].workers, lend && borrow ? 2u : 1u);
+    }
+  }
+}
+
 TEST(Adapt, adapt__no_workers_and_no_slices) { adapt(kOptions, {}, {}); }
 
 TEST(AdaptiveOptions, problem__names_what_is_out_of_range) {
