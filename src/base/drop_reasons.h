@@ -40,7 +40,8 @@ namespace rain {
   X(29, kSendFailed, "send_failed", "the network layer refused the packet")                              \
   X(30, kRecirculationLimit, "recirculation_limit", "packet passed more often than the bound allows")    \
   X(31, kHandlerFailed, "handler_failed", "the application's handler threw or gave no usable reply")     \
-  X(32, kNoTask, "no_task", "pull that found no waiting task")
+  X(32, kNoTask, "no_task", "pull that found no waiting task")                                           \
+  X(33, kSliceRemoved, "slice_removed", "the task waited in a slice that was taken out of the switch")
 
 enum class DropReason : std::uint8_t {
 #define RAIN_X(number, identifier, name, help) identifier = number,

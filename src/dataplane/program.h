@@ -7,6 +7,7 @@
 //   static constexpr std::array<RegisterSpec, N> kRegisters;
 //   void forget_dead_tokens(SliceId slice);   // control plane, between passes: after a worker of the slice got a new
 //                                             // epoch, and whenever dead tokens are many
+//   void remove_tasks(SliceId, take);         // control plane, before a slice goes; programs in which tasks wait
 // The pass rule (pass.h) holds in all of them. A trivial program (round_robin.h) stands beside the real ones.
 #pragma once
 

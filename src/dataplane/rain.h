@@ -118,6 +118,15 @@ class RainProgram {
     (std::make_integer_sequence<unsigned, kLevels - 1>{});
   }
 
+  /// Control plane, between packets: takes the waiting tasks out, for `take(const TaskEntry&)`, whose hold is the
+  /// caller's to release.
+  template <typename Take>
+  void remove_tasks(SliceId slice, Take&& take) {
+    Tasks::remove_all(memory_, slice, take);
+    Gate& gate = *memory_.template cell<Gate>(GateSpec::value.id, slice.value);
+    if (gate.balance < 0) gate.balance = 0;
+  }
+
   /// The gate as it stands, for counters and tests.
   const Gate& gate(SliceId slice) { return *memory_.template cell<Gate>(GateSpec::value.id, slice.value); }
 

@@ -59,6 +59,14 @@ class RainPaperProgram {
     if (balance > left) balance = left;
   }
 
+  /// As RainProgram's.
+  template <typename Take>
+  void remove_tasks(SliceId slice, Take&& take) {
+    Tasks::remove_all(memory_, slice, take);
+    std::int32_t& balance = *memory_.template cell<std::int32_t>(BalanceSpec::value.id, slice.value);
+    if (balance < 0) balance = 0;
+  }
+
   /// Tokens > 0, waiting tasks < 0; for counters and tests.
   std::int32_t balance(SliceId slice) {
     return *memory_.template cell<std::int32_t>(BalanceSpec::value.id, slice.value);

@@ -136,12 +136,34 @@ class SoftMemory {
     types_[type.value] = slice;
   }
   void remove_type(TaskType type) { types_[type.value] = kNoSlice; }
+  /// The whole table at once: a slice, or kNoSlice, for each task type.
+  void set_types(std::span<const SliceId> types) {
+    RAIN_ASSERT(types.size() == kTaskTypes);
+    __builtin_memcpy(types_, types.data(), kTaskTypes * sizeof(SliceId));
+  }
+  void remove_worker(WorkerId id) {
+    RAIN_ASSERT(id.value < shape_.workers);
+    workers_[id.value] = {};
+    rebuild_members();
+  }
+  /// Also zeroes the slice's registers, so that another slice may take its place. What waited in them is gone.
+  void remove_slice(SliceId id, std::span<const RegisterSpec> registers) {
+    RAIN_ASSERT(id.value < shape_.slices);
+    slices_[id.value] = {};
+    for (const RegisterSpec& spec : registers) {
+      if (spec.extent != Extent::kSlices && spec.extent != Extent::kWorkerGroups) continue;
+      const std::size_t bytes = cell_count(spec.extent, shape_) / shape_.slices * spec.cell_bytes;
+      __builtin_memset(cells_[spec.id] + id.value * bytes, 0, bytes);
+    }
+    rebuild_members();
+  }
+
+  static constexpr std::uint32_t kTaskTypes = 65536;
+  static constexpr SliceId kNoSlice{0xFFFF};  ///< in set_types(): no slice serves the type
 
  private:
   static constexpr bool is_power_of_two(std::uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
-  static constexpr std::uint32_t kTaskTypes = 65536;
-  static constexpr SliceId kNoSlice{0xFFFF};
   static constexpr std::size_t kHoldBytes = 1536;
   static_assert(kHoldHeadroomBytes + wire::kMaxPayloadBytes <= kHoldBytes);
 

@@ -74,6 +74,16 @@ struct TaskQueue {
     }
   }
 
+  /// Control plane, between packets: takes all tasks out, the oldest first, for `take(entry)`.
+  template <typename M, typename Take>
+  static void remove_all(M& memory, SliceId slice, Take&& take) {
+    std::uint32_t& head = *memory.template cell<std::uint32_t>(HeadSpec::value.id, slice.value);
+    const std::uint32_t tail = *memory.template cell<std::uint32_t>(TailSpec::value.id, slice.value);
+    while (head != tail) {
+      take(*memory.template cell<TaskEntry>(EntrySpec::value.id, index(memory, slice, head++)));
+    }
+  }
+
   /// Takes the oldest task; the gate has said that there is one.
   template <typename M>
   static const TaskEntry& pop(Pass& pass, M& memory, SliceId slice) {

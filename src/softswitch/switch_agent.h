@@ -61,10 +61,23 @@ class SwitchAgent {
       act(run_program(now), packet, now);
     }
     transport_.flush(now);
-    expired_count_ = 0;
+    refused_count_ = 0;
     release_sent_holds();
     count_batch(batch.size());
     return batch.size();
+  }
+
+  /// Control plane, between polls: the slice goes, with a DROP for each task that waits in it.
+  void remove_slice(SliceId slice, Nanos now) {
+    const auto refuse_task = [&](const dataplane::TaskEntry& task) {
+      refuse_waiting(task, DropReason::kSliceRemoved, now);
+    };
+    if constexpr (requires { program_.remove_tasks(slice, refuse_task); })
+      program_.remove_tasks(slice, refuse_task);
+    transport_.flush(now);
+    refused_count_ = 0;
+    memory_.remove_slice(slice, Program::kRegisters);
+    count_batch(0);
   }
 
   /// From now on new tasks are refused with shutting_down; those that wait are still dispatched.
@@ -195,17 +208,21 @@ class SwitchAgent {
     slice.queue_delay.record(verdict.queue_delay);
   }
 
-  /// DROP to the client of a task that waited too long. The packet that found it passes on, so its buffer is not free.
   void expire(const dataplane::Verdict& verdict, Nanos now) {
-    const dataplane::TaskEntry& entry = *verdict.task;
+    counters_.slice(verdict.slice).expired.add();
+    refuse_waiting(*verdict.task, DropReason::kDeadlinePassed, now);
+  }
+
+  /// DROP to the client of a task that waited. The packet that found it passes on, so its buffer is not free.
+  void refuse_waiting(const dataplane::TaskEntry& entry, DropReason reason, Nanos now) {
     counters_.add(SwitchCounter::kRefused);
-    counters_.drops().add(DropReason::kDeadlinePassed);
+    counters_.drops().add(reason);
     RAIN_ASSERT(waiting_ > 0);
     --waiting_;
     if (entry.hold != dataplane::kNoHold) memory_.release(entry.hold);  // nothing of it is sent
-    if (expired_count_ == expired_.size()) {
+    if (refused_count_ == refused_.size()) {
       transport_.flush(now);
-      expired_count_ = 0;
+      refused_count_ = 0;
     }
     wire::Message reply;
     reply.layout = entry.layout;
@@ -214,8 +231,8 @@ class SwitchAgent {
     reply.request_id = entry.request_id;
     reply.packet = 1;
     reply.has_extension = true;
-    reply.drop.reason = DropReason::kDeadlinePassed;
-    auto& buffer = expired_[expired_count_++];
+    reply.drop.reason = reason;
+    auto& buffer = refused_[refused_count_++];
     send_before(buffer.data() + buffer.size(), 0, reply, entry.client, now);
   }
 
@@ -302,8 +319,8 @@ class SwitchAgent {
   std::array<dataplane::HoldHandle, transport::kBatch> sent_holds_{};
   std::size_t sent_hold_count_ = 0;
   std::array<std::array<std::byte, wire::kMaxHeaderBytes>, transport::kBatch>
-      expired_{};  // DROPs till the flush
-  std::size_t expired_count_ = 0;
+      refused_{};  // DROPs till the flush
+  std::size_t refused_count_ = 0;
 };
 
 }  // namespace rain::softswitch

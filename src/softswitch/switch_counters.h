@@ -53,6 +53,7 @@ class RelaxedCounter {
   void add(std::uint64_t count = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
   }
+  void reset() { value_.store(0, std::memory_order_relaxed); }
   std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -64,9 +65,17 @@ struct SliceCounters {
   RelaxedCounter forwarded;
   RelaxedCounter buffered;
   RelaxedCounter dispatched;
+  RelaxedCounter expired;  ///< their deadline passed while they waited
   Histogram
       queue_length;  ///< tasks that wait when one has been accepted, itself included; a number kept as Nanos
   Histogram queue_delay;  ///< of all tasks sent to workers; 0 for those that did not wait
+
+  /// As new, for the slice that takes the place of one that was removed.
+  void clear() {
+    for (RelaxedCounter* counter : {&forwarded, &buffered, &dispatched, &expired}) counter->reset();
+    queue_length.clear();
+    queue_delay.clear();
+  }
 };
 
 class SwitchCounters {

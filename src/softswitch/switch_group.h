@@ -15,6 +15,8 @@
 #include "softswitch/switch_counters.h"
 #include "softswitch/switch_options.h"
 #include "softswitch/switch_tables.h"
+#include "softswitch/table_plan.h"
+#include "softswitch/update_box.h"
 #include "transport/udp.h"
 
 namespace rain::softswitch {
@@ -32,13 +34,26 @@ class SwitchGroup {
 
   const SwitchCounters& counters() const { return counters_; }
   const transport::UdpTransport& transport() const { return transport_; }
+  /// What the thread's memory has room for.
+  const dataplane::MemoryShape& shape() const { return shape_; }
+
+  /// From one other thread at a time: has the thread make the update between two packets, and waits until it has.
+  /// False: the thread has ended.
+  bool update(const GroupUpdate& update) { return updates_.deliver(update); }
+  /// Lets the thread notice a new stage at once. From any thread or signal handler.
+  void wake() const { updates_.wake().signal(); }
+  tl::expected<void, std::string> steer(const transport::Steering& steering) {
+    return transport_.steer(steering);
+  }
 
  protected:
   SwitchGroup(const dataplane::MemoryShape& shape, transport::UdpTransport transport)
-      : counters_(shape.slices), transport_(std::move(transport)) {}
+      : shape_(shape), counters_(shape.slices), transport_(std::move(transport)) {}
 
+  dataplane::MemoryShape shape_;
   SwitchCounters counters_;
   transport::UdpTransport transport_;
+  UpdateBox updates_;
 };
 
 template <typename Program>
@@ -59,19 +74,20 @@ class ProgramGroup final : public SwitchGroup {
 
   void run(const std::atomic<Stage>& stage) override {
     while (stage.load(std::memory_order_relaxed) == Stage::kServe) {
-      if (agent_.poll(monotonic_now()) == 0) transport_.wait(kIdleWait);
+      make_updates();
+      if (agent_.poll(monotonic_now()) == 0) transport_.wait(kIdleWait, updates_.wake());
     }
     agent_.drain();
     const Nanos end = monotonic_now() + drain_limit_;
     while (agent_.waiting() > 0 && stage.load(std::memory_order_relaxed) == Stage::kDrain) {
       const Nanos now = monotonic_now();
       if (now >= end) break;
+      make_updates();
       if (agent_.poll(now) == 0) transport_.wait(kDrainWait);
     }
-    // What lies in the socket still gets its answer; bounded, as others may keep sending.
-    for (unsigned i = 0; i < kLastBatches && agent_.poll(monotonic_now()) > 0; ++i) {
-    }
+    answer_received();
     drained_ = agent_.waiting() == 0;
+    updates_.close();
   }
 
   bool drained() const override { return drained_; }
@@ -80,6 +96,37 @@ class ProgramGroup final : public SwitchGroup {
   static constexpr Nanos kIdleWait = milliseconds(50);  // how late a new stage is noticed at most
   static constexpr Nanos kDrainWait = milliseconds(5);
   static constexpr unsigned kLastBatches = 64;
+
+  /// Serves what lies in the socket; bounded, as others may keep sending.
+  void answer_received() {
+    for (unsigned i = 0; i < kLastBatches && agent_.poll(monotonic_now()) > 0; ++i) {
+    }
+  }
+
+  void make_updates() {
+    const GroupUpdate* const update = updates_.take();
+    if (update == nullptr) return;
+    make(*update);
+    updates_.done();
+  }
+
+  void make(const GroupUpdate& update) {
+    if (update.settle) answer_received();
+    for (const GroupUpdate::Slice& slice : update.slices) {
+      if (slice.fresh) counters_.slice(slice.index).clear();
+      memory_.set_slice(slice.index, slice.entry);
+    }
+    for (const GroupUpdate::Worker& worker : update.workers) {
+      if (worker.entry.present) {
+        memory_.set_worker(worker.id, worker.entry);
+      } else {
+        memory_.remove_worker(worker.id);
+      }
+    }
+    for (const SliceId slice : update.forget) program_.forget_dead_tokens(slice);
+    if (!update.types.empty()) memory_.set_types(update.types);
+    for (const SliceId slice : update.removed) agent_.remove_slice(slice, monotonic_now());
+  }
 
   /// Page faults now, not with the first task that waits in each page.
   void touch_pages() {

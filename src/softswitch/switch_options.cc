@@ -55,6 +55,11 @@ Result check_scalars(const SwitchOptions& options) {
   if (result) result = check_range("send_buffer_bytes", options.send_buffer_bytes, 0, kMaxBuffer);
   if (result) result = check_range("kernel_busy_poll", options.kernel_busy_poll, Nanos{}, seconds(1));
   if (result) result = check_range("drain_limit", options.drain_limit, Nanos{}, seconds(3600));
+  if (result) result = check_range("max_workers", options.max_workers, 0, dataplane::kMaxWorkers);
+  if (result) result = check_range("max_slices", options.max_slices, 0, dataplane::kMaxSlices);
+  if (result) {
+    result = check_range("max_queue_capacity", options.max_queue_capacity, 0, dataplane::kMaxQueueCapacity);
+  }
   return result;
 }
 
@@ -90,7 +95,7 @@ Result check_slices(const std::vector<SwitchSlice>& slices) {
                       type.value, at->second);
       }
     }
-    if (!slice.task_types.empty()) continue;
+    if (!slice.takes_other_types()) continue;
     if (!takes_the_rest.empty()) {
       return refuse(R"(slice "{}": types is empty: slice "{}" takes all other types already; one slice may)",
                     slice.name, takes_the_rest);
@@ -101,13 +106,30 @@ Result check_slices(const std::vector<SwitchSlice>& slices) {
 }
 
 Result check_groups(const SwitchOptions& options) {
-  const unsigned count = options.group_count();
+  const unsigned count = options.slices.empty() ? 0 : options.group_count();
   for (unsigned group = 0; group < count; ++group) {
     if (std::none_of(options.slices.begin(), options.slices.end(),
                      [group](const SwitchSlice& slice) { return slice.group == group; })) {
       return refuse("group = {}: no slice has it; groups are numbered from 0 to {} without gaps", group,
                     count - 1);
     }
+  }
+  return {};
+}
+
+Result check_room(const SwitchOptions& options) {
+  if (options.max_slices != 0 && options.slices.size() > options.max_slices) {
+    return refuse("max_slices is {}, but there are {} slices", options.max_slices, options.slices.size());
+  }
+  for (const SwitchSlice& slice : options.slices) {
+    if (options.max_queue_capacity == 0 || slice.queue_capacity <= options.max_queue_capacity) continue;
+    return refuse(R"(slice "{}": queue_capacity is {}, but max_queue_capacity is {})", slice.name,
+                  slice.queue_capacity, options.max_queue_capacity);
+  }
+  for (const SwitchWorker& worker : options.workers) {
+    if (options.max_workers == 0 || worker.id.value < options.max_workers) continue;
+    return refuse("worker {}: id: max_workers is {}, ids below it are allowed", worker.id.value,
+                  options.max_workers);
   }
   return {};
 }
@@ -146,9 +168,18 @@ Result check_workers(const SwitchOptions& options) {
 
 tl::expected<void, std::string> SwitchOptions::validate() const {
   Result result = check_scalars(*this);
-  if (result && slices.empty()) result = refuse("slices: none; at least one is needed");
+  if (result && slices.empty() && max_slices == 0) {
+    result = refuse("slices: none; at least one is needed, or a max_slices for those to come");
+  }
   if (result) result = validate_slices();
   if (result) result = check_groups(*this);
+  if (result) result = check_workers(*this);
+  if (result) result = check_room(*this);
+  return result;
+}
+
+tl::expected<void, std::string> SwitchOptions::validate_tables() const {
+  Result result = check_slices(slices);
   if (result) result = check_workers(*this);
   return result;
 }

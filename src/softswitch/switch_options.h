@@ -21,8 +21,11 @@ inline constexpr unsigned kMaxGroups = 16;  ///< switch threads
 /// A slice: the task types that share a queue and a set of workers.
 struct SwitchSlice {
   std::string name = "default";
-  SliceId id{};                        ///< 0..kMaxSlices-1
-  std::vector<TaskType> task_types{};  ///< empty: all types that no other slice names; one slice at most
+  SliceId id{};  ///< 0..kMaxSlices-1
+  std::vector<TaskType> task_types{};
+  std::optional<bool>
+      other_types{};  ///< it also serves all types that no slice names, as one slice at most may;
+                      ///< unset: it does if task_types is empty
   std::uint32_t queue_capacity =
       dataplane::kDefaultQueueCapacity;  ///< tasks that may wait, 1..kMaxQueueCapacity
   std::optional<std::uint32_t>
@@ -31,6 +34,9 @@ struct SwitchSlice {
   std::uint16_t drain = 4;   ///< every drain-th spare token serves the queue; 0: none does
   bool recirculate = false;  ///< racksched: refresh loads by an extra pass instead of by reports
   unsigned group = 0;        ///< the switch thread that serves it, 0..kMaxGroups-1, without gaps
+
+  bool takes_other_types() const { return other_types.value_or(task_types.empty()); }
+  bool operator==(const SwitchSlice&) const = default;
 };
 
 /// One row of the worker table.
@@ -41,6 +47,8 @@ struct SwitchWorker {
   std::uint32_t token_key = 0;
   Epoch epoch{};
   std::uint8_t weight = 1;  ///< pallas: slots in a round, 1..kMaxWeight
+
+  bool operator==(const SwitchWorker&) const = default;
 };
 
 struct SwitchOptions {
@@ -56,14 +64,20 @@ struct SwitchOptions {
       4 << 20;                          ///< SO_RCVBUF of each socket, up to 1 GiB; 0: the system's default
   std::uint64_t send_buffer_bytes = 0;  ///< SO_SNDBUF, likewise
   Nanos drain_limit = seconds(5);       ///< how long SIGTERM waits for queued tasks to find workers, 0..1 h
-  std::vector<SwitchSlice> slices{};
+  std::vector<SwitchSlice> slices{};    ///< may be none at the start if max_slices says that some will follow
   std::vector<SwitchWorker> workers{};
+  // Room for changes while it runs (table_change.h), fixed at the start; 0: for what is there at the start.
+  std::uint32_t max_workers = 0;         ///< worker ids 0..max_workers-1; up to kMaxWorkers
+  std::uint32_t max_slices = 0;          ///< of each thread; up to kMaxSlices
+  std::uint32_t max_queue_capacity = 0;  ///< of each slice; up to kMaxQueueCapacity
 
   /// Nothing, or one line about the first thing that is wrong.
   tl::expected<void, std::string> validate() const;
   /// The part of validate() that is about each slice and its place among those before it: for readers that know where
   /// each was written.
   tl::expected<void, std::string> validate_slices() const;
+  /// The part that is about slices and workers at any time: there may be none.
+  tl::expected<void, std::string> validate_tables() const;
 
   // Of validated options:
   /// One line about a choice that is allowed but seldom wanted, or "".

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -54,6 +55,7 @@ tl::expected<std::unique_ptr<SwitchProcess>, std::string> SwitchProcess::start(c
   try {
     for (unsigned group = 0; group < count; ++group) {
       process->groups_.push_back(make_group(options, group, process->boot_id_, std::move((*sockets)[group])));
+      process->places_.emplace_back(options, group, process->groups_.back()->shape().slices);
     }
     for (unsigned group = 0; group < count; ++group) {
       std::thread& thread = process->threads_.emplace_back(
@@ -70,25 +72,63 @@ tl::expected<std::unique_ptr<SwitchProcess>, std::string> SwitchProcess::start(c
 
 SwitchProcess::~SwitchProcess() {
   stage_.store(Stage::kEnd, std::memory_order_relaxed);
+  for (const auto& group : groups_) group->wake();
   for (std::thread& thread : threads_) thread.join();
 }
 
 void SwitchProcess::drain() {
   Stage expected = Stage::kServe;
   stage_.compare_exchange_strong(expected, Stage::kDrain, std::memory_order_relaxed);
+  for (const auto& group : groups_) group->wake();
 }
 
 template <typename Visit>
 void SwitchProcess::for_each_slice(Visit visit) const {
   for (unsigned group = 0; group < groups_.size(); ++group) {
-    const std::vector<const SwitchSlice*> slices = slices_of(options_, group);
-    for (std::uint16_t index = 0; index < slices.size(); ++index) {
-      visit(*slices[index], groups_[group]->counters().slice(SliceId{index}));
+    for (const SwitchSlice* slice : slices_of(options_, group)) {
+      visit(*slice, groups_[group]->counters().slice(places_[group].index_of(slice->id)));
     }
   }
 }
 
+SwitchOptions SwitchProcess::options() const {
+  const std::lock_guard lock(tables_mutex_);
+  return options_;
+}
+
+tl::expected<void, std::string> SwitchProcess::apply(std::span<const TableChange> changes) {
+  const std::lock_guard lock(tables_mutex_);
+  std::vector<dataplane::MemoryShape> room;
+  for (const auto& group : groups_) room.push_back(group->shape());
+  auto after = changed(options_, changes, room);
+  if (!after) return tl::unexpected(std::move(after.error()));
+  const bool steers = groups_.size() > 1;
+  if (steers) {
+    if (const auto possible = transport::compile_steering(steering(*after)); !possible) {
+      return tl::unexpected(possible.error());
+    }
+  }
+  std::vector<SlicePlaces> places = places_;
+  const TablePlan plan = plan_change(options_, *after, places);
+  auto done = send_updates(plan.first);
+  if (done && steers && plan.steer) done = groups_.front()->steer(steering(*after));
+  if (done) done = send_updates(plan.second);
+  if (!done) return done;
+  options_ = std::move(*after);
+  places_ = std::move(places);
+  return {};
+}
+
+tl::expected<void, std::string> SwitchProcess::send_updates(std::span<const GroupUpdate> updates) {
+  for (unsigned group = 0; group < groups_.size(); ++group) {
+    if (updates[group].empty() || groups_[group]->update(updates[group])) continue;
+    return tl::unexpected(std::string("the switch is shutting down"));
+  }
+  return {};
+}
+
 SwitchTotals SwitchProcess::totals() const {
+  const std::lock_guard lock(tables_mutex_);
   SwitchTotals totals;
   for (const auto& group : groups_) {
     totals.add(group->counters());
@@ -99,7 +139,8 @@ SwitchTotals SwitchProcess::totals() const {
                              .id = slice.id,
                              .forwarded = counters.forwarded.get(),
                              .buffered = counters.buffered.get(),
-                             .dispatched = counters.dispatched.get()});
+                             .dispatched = counters.dispatched.get(),
+                             .expired = counters.expired.get()});
   });
   return totals;
 }
@@ -127,6 +168,7 @@ tl::expected<SwitchReport, std::string> run_switch(const SwitchOptions& options,
   while (!signals.wait(reports ? hooks.totals_interval : seconds(3600))) {
     if (reports) hooks.on_totals((*process)->totals());
   }
+  if (hooks.on_end) hooks.on_end();
   (*process)->drain();
   signals.restore();  // the next one ends the process the hard way
   return (*process)->join();

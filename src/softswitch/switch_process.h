@@ -5,6 +5,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <tl/expected.hpp>
@@ -14,6 +16,8 @@
 #include "base/ids.h"
 #include "softswitch/switch_options.h"
 #include "softswitch/switch_report.h"
+#include "softswitch/table_change.h"
+#include "softswitch/table_plan.h"
 
 namespace rain::softswitch {
 
@@ -41,6 +45,14 @@ class SwitchProcess {
   /// From any thread, while it runs.
   SwitchTotals totals() const;
 
+  /// Changes slices, types and workers while it serves; see table_change.h. All of them or none: the error is one line.
+  /// Returns when they are in force, which takes no longer than the threads' current batches. From any thread, not
+  /// from a signal handler.
+  tl::expected<void, std::string> apply(std::span<const TableChange> changes);
+
+  /// The options with the slices and workers as they are now. From any thread.
+  SwitchOptions options() const;
+
   /// Waits for the threads to end, which they do after drain().
   SwitchReport join();
 
@@ -49,7 +61,11 @@ class SwitchProcess {
   template <typename Visit>
   void for_each_slice(Visit visit) const;
 
+  tl::expected<void, std::string> send_updates(std::span<const GroupUpdate> updates);
+
+  mutable std::mutex tables_mutex_;  // of options_ and places_, which apply() changes
   SwitchOptions options_;
+  std::vector<SlicePlaces> places_;  // of each group
   Endpoint local_{};
   BootId boot_id_{};
   std::atomic<Stage> stage_{};  // serve
@@ -59,8 +75,9 @@ class SwitchProcess {
 
 /// What the caller of run_switch() wants to hear.
 struct SwitchHooks {
-  std::function<void(const SwitchProcess&)> on_ready{};  ///< the port is open and served
-  Nanos totals_interval{};                               ///< 0: never
+  std::function<void(SwitchProcess&)> on_ready{};  ///< the port is open and served
+  std::function<void()> on_end{};  ///< it is about to end; whoever got it by on_ready lets it go
+  Nanos totals_interval{};         ///< 0: never
   std::function<void(const SwitchTotals&)> on_totals{};  ///< every totals_interval
 };
 

@@ -18,8 +18,12 @@ struct SliceTotals {
   std::uint64_t forwarded = 0;
   std::uint64_t buffered = 0;
   std::uint64_t dispatched = 0;
+  std::uint64_t expired = 0;
 
-  std::uint64_t waiting() const { return buffered < dispatched ? 0 : buffered - dispatched; }
+  std::uint64_t waiting() const {
+    const std::uint64_t gone = dispatched + expired;
+    return buffered < gone ? 0 : buffered - gone;
+  }
 };
 
 /// Sums over all threads, read while they run: each number is right, but not all are of the same instant.

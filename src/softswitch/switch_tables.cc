@@ -27,6 +27,28 @@ std::vector<const SwitchSlice*> slices_of(const SwitchOptions& options, unsigned
   return slices;
 }
 
+dataplane::SliceEntry slice_entry(const SwitchOptions& options, const SwitchSlice& slice) {
+  return {.present = true,
+          .queue_capacity = slice.queue_capacity,
+          .spill = options.spill_of(slice),
+          .drain = slice.drain,
+          .depth = static_cast<std::uint8_t>(options.quota),
+          .recirculate = slice.recirculate};
+}
+
+dataplane::WorkerEntry worker_entry(const SwitchWorker& worker, SliceId index) {
+  return {.present = true,
+          .slice = index,
+          .epoch = worker.epoch,
+          .token_key = worker.token_key,
+          .weight = worker.weight,
+          .address = worker.address};
+}
+
+unsigned tokens_per_worker(const SwitchOptions& options) {
+  return options.program_info().id == dataplane::ProgramId::kRainPaper ? options.quota : 1;
+}
+
 dataplane::MemoryShape memory_shape(const SwitchOptions& options, unsigned group) {
   const std::vector<const SwitchSlice*> slices = slices_of(options, group);
   dataplane::MemoryShape shape{.slices = static_cast<std::uint32_t>(slices.size())};
@@ -39,9 +61,12 @@ dataplane::MemoryShape memory_shape(const SwitchOptions& options, unsigned group
         shape.workers = std::max(shape.workers, worker.id.value + std::uint32_t{1});
     }
   }
-  // `rain` files a worker's tokens by level, one in each FIFO; `rain-paper` has one FIFO for all of them.
-  const bool one_fifo = options.program_info().id == dataplane::ProgramId::kRainPaper;
-  shape.token_ring = std::bit_ceil(most_workers * (one_fifo ? options.quota : 1));
+  if (options.max_slices != 0) shape.slices = options.max_slices;
+  const bool unsized = slices.empty() && options.max_queue_capacity == 0;
+  const std::uint32_t capacity = unsized ? dataplane::kDefaultQueueCapacity : options.max_queue_capacity;
+  shape.task_ring = std::max(shape.task_ring, std::bit_ceil(capacity));
+  shape.workers = std::max(shape.workers, options.max_workers);
+  shape.token_ring = std::bit_ceil(std::max(most_workers, options.max_workers) * tokens_per_worker(options));
   shape.hold_slots = options.hold_slots;
   return shape;
 }
@@ -50,22 +75,11 @@ void fill_tables(const SwitchOptions& options, unsigned group, dataplane::SoftMe
   const std::vector<const SwitchSlice*> slices = slices_of(options, group);
   for (std::uint16_t index = 0; index < slices.size(); ++index) {
     const SwitchSlice& slice = *slices[index];
-    memory.set_slice(SliceId{index}, {.present = true,
-                                      .queue_capacity = slice.queue_capacity,
-                                      .spill = options.spill_of(slice),
-                                      .drain = slice.drain,
-                                      .depth = static_cast<std::uint8_t>(options.quota),
-                                      .recirculate = slice.recirculate});
+    memory.set_slice(SliceId{index}, slice_entry(options, slice));
     for (const SwitchWorker& worker : options.workers) {
-      if (worker.slice != slice.id) continue;
-      memory.set_worker(worker.id, {.present = true,
-                                    .slice = SliceId{index},
-                                    .epoch = worker.epoch,
-                                    .token_key = worker.token_key,
-                                    .weight = worker.weight,
-                                    .address = worker.address});
+      if (worker.slice == slice.id) memory.set_worker(worker.id, worker_entry(worker, SliceId{index}));
     }
-    if (!slice.task_types.empty()) continue;
+    if (!slice.takes_other_types()) continue;
     for (std::uint32_t type = 0; type < kTaskTypes; ++type) {
       memory.set_type(TaskType{static_cast<std::uint16_t>(type)}, SliceId{index});
     }
@@ -86,7 +100,7 @@ transport::Steering steering(const SwitchOptions& options) {
                                            static_cast<std::uint8_t>(wire::MessageType::kSync)}};
   for (const SwitchSlice& slice : options.slices) {
     const auto socket = static_cast<std::uint16_t>(slice.group);
-    if (slice.task_types.empty()) tasks.other_keys = socket;
+    if (slice.takes_other_types()) tasks.other_keys = socket;
     for (const TaskType type : slice.task_types) tasks.keys.push_back({type.value, socket});
   }
   for (const SwitchWorker& worker : options.workers) {

@@ -13,6 +13,16 @@ namespace rain::softswitch {
 /// The slices of a thread. Its memory and counters number them in this order, so that they have no gaps.
 std::vector<const SwitchSlice*> slices_of(const SwitchOptions& options, unsigned group);
 
+/// The row of one slice.
+dataplane::SliceEntry slice_entry(const SwitchOptions& options, const SwitchSlice& slice);
+
+/// The row of a worker whose slice has `index` in its thread's memory.
+dataplane::WorkerEntry worker_entry(const SwitchWorker& worker, SliceId index);
+
+/// Token FIFOs hold so many tokens of each worker: `rain` files a worker's tokens by level, one in each FIFO,
+/// `rain-paper` has one FIFO for all of them.
+unsigned tokens_per_worker(const SwitchOptions& options);
+
 /// What the thread of `group` needs room for. `options` must be valid.
 dataplane::MemoryShape memory_shape(const SwitchOptions& options, unsigned group);
 

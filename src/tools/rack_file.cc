@@ -281,7 +281,7 @@ void RackFile::check_load() const {
   for (const workload::ClassSpec& one : load->classes) {
     const auto serves = [&one](const SwitchSlice& slice) {
       const auto& types = slice.task_types;
-      return types.empty() || std::find(types.begin(), types.end(), *one.type) != types.end();
+      return slice.takes_other_types() || std::find(types.begin(), types.end(), *one.type) != types.end();
     };
     if (std::any_of(in_switch.slices.begin(), in_switch.slices.end(), serves)) continue;
     refuse(load_line_,

@@ -214,11 +214,8 @@ tl::expected<std::vector<UdpTransport>, std::string> UdpTransport::open_group(co
     group.push_back(UdpTransport(std::move(bound->socket), bound->local, member));
   }
 
-  auto filter = compile_steering(steering);
-  if (!filter) return tl::unexpected(std::move(filter.error()));
-  const sock_fprog program{static_cast<unsigned short>(filter->size()), filter->data()};
-  if (setsockopt(first_socket, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program)) != 0) {
-    return tl::unexpected(failure("steer packets of " + format_endpoint(options.listen) + " to threads"));
+  if (auto steered = group.front().steer(steering); !steered) {
+    return tl::unexpected(std::move(steered.error()));
   }
   for (UdpTransport& transport : group) transport.discard_received();
   return group;
@@ -324,6 +321,23 @@ void UdpTransport::wait(Nanos timeout) {
   pollfd readable{socket_.get(), POLLIN, 0};
   const timespec limit = to_timespec(timeout);
   ppoll(&readable, 1, &limit, nullptr);
+}
+
+void UdpTransport::wait(Nanos timeout, const WakeEvent& wake) {
+  if (busy_poll_ || timeout <= Nanos{}) return;
+  std::array<pollfd, 2> readable{{{socket_.get(), POLLIN, 0}, {wake.descriptor(), POLLIN, 0}}};
+  const timespec limit = to_timespec(timeout);
+  ppoll(readable.data(), readable.size(), &limit, nullptr);
+}
+
+tl::expected<void, std::string> UdpTransport::steer(const Steering& steering) {
+  auto filter = compile_steering(steering);
+  if (!filter) return tl::unexpected(std::move(filter.error()));
+  const sock_fprog program{static_cast<unsigned short>(filter->size()), filter->data()};
+  if (setsockopt(socket_.get(), SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program)) != 0) {
+    return tl::unexpected(failure("steer packets of " + format_endpoint(local_) + " to threads"));
+  }
+  return {};
 }
 
 std::uint64_t UdpTransport::receive_overflows() const {

@@ -21,6 +21,7 @@
 #include "transport/descriptor.h"
 #include "transport/steering.h"
 #include "transport/transport.h"
+#include "transport/wake_event.h"
 
 namespace rain::transport {
 
@@ -65,6 +66,11 @@ class UdpTransport {
   std::uint64_t send_failures() const { return send_failures_; }
   void wait(Nanos timeout);
   const Endpoint& local() const { return local_; }
+
+  /// wait() that also ends when `wake` is signalled.
+  void wait(Nanos timeout, const WakeEvent& wake);
+  /// Steers the packets of the group that this socket was opened with, instead of what was steered before.
+  tl::expected<void, std::string> steer(const Steering& steering);
 
   std::uint64_t cut_packets() const { return cut_packets_; }  ///< received longer than a buffer
   std::uint64_t receive_overflows() const;   ///< lost because the receive buffer was full (a system call)

@@ -143,6 +143,53 @@ TEST(soft_memory, set_type__is_undone_by_remove_type) {
   EXPECT_EQ(memory.get().slice_of({7}), nullptr);
 }
 
+TEST(soft_memory, set_types__replaces_the_whole_table) {
+  TestMemory memory(Program::kRegisters, kShape);
+  memory.get().set_type(TaskType{5}, SliceId{1});
+  std::vector<SliceId> types(SoftMemory::kTaskTypes, SoftMemory::kNoSlice);
+  types[65535] = SliceId{2};
+  memory.get().set_types(types);
+  EXPECT_EQ(memory.get().slice_of(TaskType{5}), nullptr);
+  EXPECT_EQ(memory.get().slice_of(TaskType{65535})->value, 2);
+}
+
+TEST(soft_memory, remove_worker__leaves_its_slice) {
+  TestMemory memory(Program::kRegisters, kShape);
+  memory.get().set_slice({0}, {.present = true, .queue_capacity = 8});
+  for (std::uint16_t i = 0; i < 3; ++i) memory.get().set_worker({i}, worker_in(0));
+  memory.get().remove_worker({1});
+  EXPECT_EQ(memory.get().worker({1}), nullptr);
+  EXPECT_EQ(members_of(memory.get(), 0), (std::vector<unsigned>{0, 2}));
+}
+
+TEST(soft_memory, remove_slice__its_place_is_as_new_and_the_others_are_as_they_were) {
+  TestMemory memory(Program::kRegisters, kShape);
+  for (std::uint16_t slice = 0; slice < kShape.slices; ++slice) {
+    memory.get().set_slice({slice}, {.present = true, .queue_capacity = 8});
+  }
+  const auto each_slice_register = [&](auto visit) {
+    for (const RegisterSpec& spec : Program::kRegisters) {
+      if (spec.extent == Extent::kSlices) visit(spec);
+    }
+  };
+  unsigned registers = 0;
+  each_slice_register([&](const RegisterSpec& spec) {
+    ++registers;
+    std::memset(memory.get().cell<std::byte>(spec.id, 0), 0x5A, kShape.slices * spec.cell_bytes);
+  });
+  ASSERT_GT(registers, 3u);
+  memory.get().remove_slice({1}, Program::kRegisters);
+  EXPECT_EQ(memory.get().slice({1}), nullptr);
+  EXPECT_NE(memory.get().slice({2}), nullptr);
+  each_slice_register([&](const RegisterSpec& spec) {
+    const std::byte* const cells = memory.get().cell<std::byte>(spec.id, 0);
+    for (std::size_t i = 0; i < kShape.slices * spec.cell_bytes; ++i) {
+      const bool of_removed = i / spec.cell_bytes == 1;
+      ASSERT_EQ(std::to_integer<int>(cells[i]), of_removed ? 0 : 0x5A) << spec.name;
+    }
+  });
+}
+
 TEST(soft_memory, hold__keeps_payloads_apart_and_takes_no_more_than_its_slots) {
   TestMemory storage(Program::kRegisters, kShape);
   SoftMemory& memory = storage.get();

@@ -199,6 +199,139 @@ TEST(SwitchProcess, groups__each_thread_serves_its_slices) {
   EXPECT_EQ(report.totals.get(SwitchCounter::kSyncAcks), 3u);
 }
 
+/// Three workers: 0 in "a" (type 1), 1 in "b" (type 2), both on thread 0; 2 in "c" (type 3) on thread 1.
+SwitchOptions three_slices(const std::vector<Peer>& workers) {
+  SwitchOptions options = options_for(workers);
+  options.slices = {{.name = "a", .id = {0}, .task_types = {TaskType{1}}, .queue_capacity = 8},
+                    {.name = "b", .id = {1}, .task_types = {TaskType{2}}, .queue_capacity = 8},
+                    {.name = "c", .id = {2}, .task_types = {TaskType{3}}, .queue_capacity = 8, .group = 1}};
+  for (std::uint16_t i = 0; i < 3; ++i) options.workers[i].slice = {i};
+  options.max_workers = 8;
+  options.max_slices = 3;
+  return options;
+}
+
+void apply(SwitchProcess& process, std::vector<TableChange> changes) {
+  const auto applied = process.apply(changes);
+  ASSERT_TRUE(applied.has_value()) << applied.error();
+}
+
+TEST(SwitchProcess, apply__a_moved_worker_serves_its_new_slice) {
+  std::vector<Peer> workers(3);
+  Peer client;
+  const auto process = start(three_slices(workers));
+  workers[0].send(token(0), process->local());
+  expect_all_handled(workers[0], 0, *process);
+  SwitchWorker moved = process->options().workers[0];
+  moved.slice = {1};
+  moved.epoch.value++;
+  apply(*process, {SetWorker{moved}});
+  EXPECT_EQ(process->options().workers[0], moved);
+
+  client.send(task().type(1).request(1), process->local());  // its filed token is dead: this waits
+  client.send(task().type(2).request(2), process->local());
+  workers[0].send(token(0).generation(2), process->local());  // of the old epoch
+  workers[0].send(token(0).generation(3).epoch(moved.epoch.value), process->local());
+  EXPECT_EQ(workers[0].receive().request_id.value, 2);
+  const SwitchTotals totals = process->totals();
+  EXPECT_EQ(totals.get(DropReason::kStaleEpoch), 1u);
+  EXPECT_EQ(totals.get(SwitchCounter::kRecirculations), 0u);
+  EXPECT_EQ(totals.slices[0].waiting(), 1u);
+}
+
+TEST(SwitchProcess, apply__a_new_slice_takes_a_type_from_another_thread) {
+  std::vector<Peer> workers(4);
+  Peer client;
+  SwitchOptions options = three_slices(workers);
+  const SwitchWorker fourth{.id = {3},
+                            .slice = {7},
+                            .address = workers[3].address(),
+                            .token_key = worker_key(3),
+                            .epoch = options.workers[0].epoch};
+  options.workers.pop_back();
+  const auto process = start(options);
+  client.send(task().type(3).request(1), process->local());
+  while (process->totals().slices[2].waiting() < 1) usleep(1000);
+  apply(*process, {SetSlice{{.name = "d", .id = {7}, .other_types = false, .queue_capacity = 8}},
+                   SetType{{3}, {7}}, SetWorker{fourth}});
+  client.send(task().type(3).request(2), process->local());
+  workers[3].send(token(3), process->local());
+  EXPECT_EQ(workers[3].receive().request_id.value, 2);
+  workers[2].send(token(2), process->local());
+  EXPECT_EQ(workers[2].receive().request_id.value, 1) << "it waited in the slice that had the type";
+  EXPECT_EQ(process->totals().slices.size(), 4u);
+}
+
+TEST(SwitchProcess, apply__a_removed_slice_answers_its_tasks) {
+  std::vector<Peer> workers(3);
+  Peer client;
+  SwitchOptions options = three_slices(workers);
+  options.drain_limit = milliseconds(1);
+  const auto process = start(options);
+  client.send(task().type(1).request(1), process->local());
+  client.send(task().type(1).request(2).payload(100), process->local());
+  while (process->totals().slices[0].waiting() < 2) usleep(1000);
+  apply(*process, {RemoveSlice{{0}}, RemoveWorker{{0}}});
+  for (unsigned request = 1; request <= 2; ++request) {
+    const wire::Message drop = client.receive();
+    EXPECT_EQ(drop.type, wire::MessageType::kDrop);
+    EXPECT_EQ(drop.request_id.value, request);
+    EXPECT_EQ(drop.drop.reason, DropReason::kSliceRemoved);
+  }
+  client.send(task().type(1).request(3), process->local());
+  EXPECT_EQ(client.receive().drop.reason, DropReason::kUnknownTaskType);
+  // Another slice in its place starts empty.
+  apply(*process, {SetSlice{{.name = "e", .id = {9}, .task_types = {TaskType{1}}, .queue_capacity = 8}}});
+  EXPECT_EQ(process->totals().slices[1].name, "e");
+  EXPECT_EQ(process->totals().slices[1].buffered, 0u);
+  client.send(task().type(1).request(4), process->local());
+  while (process->totals().slices[1].waiting() < 1) usleep(1000);
+  process->drain();
+  EXPECT_EQ(process->join().waiting(), 1u);
+}
+
+TEST(SwitchProcess, apply__a_switch_may_start_with_nothing) {
+  std::vector<Peer> workers(1);
+  Peer client;
+  SwitchOptions options = options_for(workers);
+  const SwitchSlice slice = options.slices[0];
+  const SwitchWorker worker = options.workers[0];
+  options.slices.clear();
+  options.workers.clear();
+  options.max_slices = 2;
+  options.max_workers = 4;
+  options.max_queue_capacity = 64;
+  const auto process = start(options);
+  client.send(task().request(1), process->local());
+  EXPECT_EQ(client.receive().drop.reason, DropReason::kUnknownTaskType);
+  for (int i = 0; i < 2; ++i) apply(*process, {ClearTables{}, SetSlice{slice}, SetWorker{worker}});
+  workers[0].send(token(0), process->local());
+  client.send(task().request(2), process->local());
+  EXPECT_EQ(workers[0].receive().request_id.value, 2);
+}
+
+TEST(SwitchProcess, apply__refused_changes_change_nothing) {
+  std::vector<Peer> workers(3);
+  const auto process = start(three_slices(workers));
+  const std::vector<TableChange> changes{RemoveWorker{{0}}, SetType{{4}, {60}}};
+  const auto applied = process->apply(changes);
+  ASSERT_FALSE(applied.has_value());
+  EXPECT_EQ(applied.error(), "type 4: slice = 60: no slice has this id");
+  EXPECT_EQ(process->options().workers.size(), 3u);
+  expect_all_handled(workers[0], 0, *process);
+}
+
+TEST(SwitchProcess, apply__after_the_end_is_refused) {
+  std::vector<Peer> workers(3);
+  const auto process = start(three_slices(workers));
+  process->drain();
+  process->join();
+  const std::vector<TableChange> changes{RemoveWorker{{0}}};
+  const auto applied = process->apply(changes);
+  ASSERT_FALSE(applied.has_value());
+  EXPECT_EQ(applied.error(), "the switch is shutting down");
+}
+
 TEST(SwitchProcess, totals__can_be_read_while_it_runs) {
   std::vector<Peer> workers(1);
   Peer client;

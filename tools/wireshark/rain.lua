@@ -24,6 +24,7 @@ local REASONS = {
   [21] = "no_workers", [22] = "policy_unsupported", [23] = "multi_packet_unsupported", [24] = "worker_queue_full",
   [25] = "stale_dispatch", [26] = "deadline_passed", [27] = "unknown_request", [28] = "shutting_down",
   [29] = "send_failed", [30] = "recirculation_limit", [31] = "handler_failed", [32] = "no_task",
+  [33] = "slice_removed",
 }
 
 local BASE_BYTES = 8

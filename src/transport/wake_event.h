@@ -1,0 +1,23 @@
+// Ends a thread's wait for packets from another thread: an eventfd.
+#pragma once
+
+#include "transport/descriptor.h"
+
+namespace rain::transport {
+
+class WakeEvent {
+ public:
+  /// Throws std::system_error when the system has no descriptor left.
+  WakeEvent();
+
+  /// From any thread or signal handler. Signals before clear() are one.
+  void signal() const;
+  /// By the thread that waits, before it looks for what it was woken for.
+  void clear() const;
+  int descriptor() const { return descriptor_.get(); }
+
+ private:
+  Descriptor descriptor_;
+};
+
+}  // namespace rain::transport

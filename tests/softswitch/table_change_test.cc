@@ -1,0 +1,187 @@
+// What the rows of a running switch may become, and the line that refuses the rest.
+#include "softswitch/table_change.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "softswitch/switch_tables.h"
+
+namespace rain::softswitch {
+namespace {
+
+/// "a" (types 1, 2), "rest" on thread 0, "b" (type 9) on thread 1; workers 0, 1 in a, 2 in rest, 3 in b.
+SwitchOptions three_slices() {
+  SwitchOptions options;
+  options.slices = {{.name = "a", .id = {0}, .task_types = {TaskType{1}, TaskType{2}}, .queue_capacity = 64},
+                    {.name = "rest", .id = {1}, .queue_capacity = 64},
+                    {.name = "b", .id = {2}, .task_types = {TaskType{9}}, .queue_capacity = 64, .group = 1}};
+  options.max_workers = 8;
+  options.max_slices = 3;
+  options.max_queue_capacity = 64;
+  for (std::uint16_t id = 0; id < 4; ++id) {
+    options.workers.push_back({.id = {id},
+                               .slice = {static_cast<std::uint16_t>(id == 0 ? 0 : id - 1)},
+                               .address = Endpoint::v4(10, 0, 0, 1, static_cast<std::uint16_t>(9100 + id)),
+                               .epoch = {5}});
+  }
+  EXPECT_TRUE(options.validate().has_value());
+  return options;
+}
+
+tl::expected<SwitchOptions, std::string> change(const SwitchOptions& now, std::vector<TableChange> changes) {
+  const std::vector<dataplane::MemoryShape> room{memory_shape(now, 0), memory_shape(now, 1)};
+  return changed(now, changes, room);
+}
+
+SwitchWorker worker(std::uint16_t id) { return three_slices().workers[id]; }
+
+TEST(TableChange, changed__nothing_by_nothing) {
+  const auto after = change(three_slices(), {});
+  ASSERT_TRUE(after.has_value());
+  EXPECT_EQ(after->slices, three_slices().slices);
+  EXPECT_EQ(after->workers, three_slices().workers);
+}
+
+TEST(TableChange, changed__rows_that_are_there_and_rows_that_are_not) {
+  const SwitchOptions now = three_slices();
+  const auto after = change(now, {SetSlice{now.slices[0]}, SetWorker{now.workers[2]}, RemoveWorker{{7}},
+                                  RemoveSlice{{60}}, RemoveType{{4000}}, SetType{{2}, {0}}});
+  ASSERT_TRUE(after.has_value()) << after.error();
+  EXPECT_EQ(after->workers, now.workers);
+  EXPECT_EQ(after->slices[0].task_types, now.slices[0].task_types);
+}
+
+TEST(TableChange, changed__a_type_has_one_slice) {
+  const auto after = change(three_slices(), {SetType{{1}, {2}}, SetType{{77}, {0}}});
+  ASSERT_TRUE(after.has_value()) << after.error();
+  EXPECT_THAT(after->slices[0].task_types, testing::ElementsAre(TaskType{2}, TaskType{77}));
+  EXPECT_THAT(after->slices[2].task_types, testing::ElementsAre(TaskType{9}, TaskType{1}));
+}
+
+TEST(TableChange, changed__a_slice_that_loses_its_last_type_serves_none) {
+  const auto after = change(three_slices(), {RemoveType{{9}}});
+  ASSERT_TRUE(after.has_value()) << after.error();
+  EXPECT_TRUE(after->slices[2].task_types.empty());
+  EXPECT_FALSE(after->slices[2].takes_other_types());
+  EXPECT_TRUE(after->slices[1].takes_other_types());
+}
+
+TEST(TableChange, changed__a_slice_and_its_workers_leave_together) {
+  const auto after = change(three_slices(), {RemoveSlice{{2}}, RemoveWorker{{3}}});
+  ASSERT_TRUE(after.has_value()) << after.error();
+  EXPECT_EQ(after->slices.size(), 2u);
+  EXPECT_EQ(after->workers.size(), 3u);
+}
+
+TEST(TableChange, changed__all_there_is) {
+  SwitchWorker only = worker(0);
+  only.weight = 3;
+  const auto after =
+      change(three_slices(), {ClearTables{}, SetSlice{three_slices().slices[0]}, SetWorker{only}});
+  ASSERT_TRUE(after.has_value()) << after.error();
+  EXPECT_EQ(after->slices.size(), 1u);
+  EXPECT_THAT(after->workers, testing::ElementsAre(only));
+  const auto none = change(three_slices(), {ClearTables{}});
+  ASSERT_TRUE(none.has_value()) << none.error();
+  EXPECT_TRUE(none->slices.empty());
+}
+
+struct BadChange {
+  const char* name;
+  std::vector<TableChange> changes;
+  std::string problem;
+};
+
+std::vector<BadChange> bad_changes() {
+  const SwitchOptions now = three_slices();
+  const auto slice = [&](unsigned index, auto edit) {
+    SwitchSlice row = now.slices[index];
+    edit(row);
+    return SetSlice{row};
+  };
+  const auto moved = [&](std::uint16_t id, auto edit) {
+    SwitchWorker row = worker(id);
+    edit(row);
+    return SetWorker{row};
+  };
+  SwitchSlice fourth{.name = "c", .id = {3}, .other_types = false, .queue_capacity = 64};
+  SwitchSlice fifth{.name = "d", .id = {4}, .other_types = false, .queue_capacity = 64};
+  return {
+      {"slice_group",
+       {slice(0, [](auto& s) { s.group = 2; })},
+       "slice \"a\": group = 2: the switch runs 2 threads, 0 to 1 is allowed"},
+      {"slice_moves_to_thread",
+       {slice(0, [](auto& s) { s.group = 1; })},
+       "slice \"a\": group = 1: it is served by thread 0 and cannot change threads"},
+      {"slice_capacity",
+       {slice(0, [](auto& s) { s.queue_capacity = 65; })},
+       "slice \"a\": queue_capacity = 65: the switch has room for 64 (max_queue_capacity)"},
+      {"slice_room",
+       {SetSlice{fourth}, SetSlice{fifth}},
+       "4 slices on thread 0, those included that are removed: it has room for 3 (max_slices)"},
+      {"slice_room_of_the_removed",
+       {SetSlice{fourth}, SetSlice{fifth}, RemoveSlice{{0}},
+        moved(0, [](auto& w) { w.slice = {1}, w.epoch = {6}; }),
+        moved(1, [](auto& w) { w.slice = {1}, w.epoch = {6}; })},
+       "4 slices on thread 0, those included that are removed: it has room for 3 (max_slices)"},
+      {"slice_name_twice",
+       {slice(0, [](auto& s) { s.name = "b"; })},
+       "slice \"b\": name: another slice has it; names differ"},
+      {"slice_with_workers", {RemoveSlice{{2}}}, "worker 3: slice = 2: no slice has this id"},
+      {"type_without_slice", {SetType{{5}, {9}}}, "type 5: slice = 9: no slice has this id"},
+      {"rest_twice",
+       {slice(0, [](auto& s) { s.task_types.clear(); })},
+       "slice \"rest\": types is empty: slice \"a\" takes all other types already; one slice may"},
+      {"worker_id",
+       {moved(3, [](auto& w) { w.id = {8}; })},
+       "worker 8: id: the switch has room for ids 0 to 7 (max_workers)"},
+      {"worker_slice",
+       {moved(3, [](auto& w) { w.slice = {9}; })},
+       "worker 3: slice = 9: no slice has this id"},
+      {"worker_thread",
+       {moved(3, [](auto& w) { w.slice = {0}, w.epoch = {6}; })},
+       "worker 3: slice = 0: thread 0 serves it, and the worker belongs to thread 1: remove it first"},
+      {"worker_epoch",
+       {moved(0, [](auto& w) { w.slice = {1}; })},
+       "worker 0: epoch = 5: with another slice, address or key it needs another epoch"},
+      {"worker_key",
+       {moved(0, [](auto& w) { w.token_key = 1; })},
+       "worker 0: epoch = 5: with another slice, address or key it needs another epoch"},
+      {"worker_address",
+       {moved(0, [](auto& w) { w.address.port = 0; })},
+       "worker 0: address = 10.0.0.1:0: port 1 to 65535 is allowed"},
+      {"second_of_two",
+       {SetType{{5}, {0}}, moved(0, [](auto& w) { w.weight = 0; })},
+       "worker 0: weight is 0; allowed: 1..8"},
+  };
+}
+
+class BadChanges : public testing::TestWithParam<BadChange> {};
+
+TEST_P(BadChanges, changed__refused_with_the_reason) {
+  const auto after = change(three_slices(), GetParam().changes);
+  ASSERT_FALSE(after.has_value());
+  EXPECT_EQ(after.error(), GetParam().problem);
+}
+
+INSTANTIATE_TEST_SUITE_P(Changes, BadChanges, testing::ValuesIn(bad_changes()),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST(TableChange, changed__room_for_the_tokens_of_the_workers_there_were) {
+  SwitchOptions now = three_slices();
+  now.max_workers = 0;  // two workers at most in a slice of thread 0
+  SwitchWorker third = worker(2);
+  third.slice = {0};
+  third.epoch = {6};
+  SwitchWorker second = worker(1);
+  second.epoch = {6};
+  second.slice = {0};
+  now.workers[1].slice = {0};
+  ASSERT_TRUE(change(now, {SetWorker{second}}).has_value());
+  const auto after = change(now, {SetWorker{third}});
+  ASSERT_FALSE(after.has_value());
+  EXPECT_EQ(after.error(), "slice \"a\": 3 workers: the switch has room for the tokens of 2 (max_workers)");
+}
+
+}  // namespace
+}  // namespace rain::softswitch
