@@ -1,13 +1,16 @@
-// The token ledger against every interleaving: one worker of quota 2, the switch's half as an obvious model, a network
-// that may lose, repeat and reorder every packet, a switch that may restart or raise the epoch, a worker that may
-// restart. All states within a number of steps are visited, and from each of them the network heals.
+// The token ledger against every interleaving: one worker of quota 0 to 2, which changes, the switch's half as an obvious
+// model, a network that may lose, repeat and reorder every packet, a switch that may restart or raise the epoch, a worker
+// that may restart. All states within a number of steps are visited, and from each of them the network heals.
 //
-// Checked in every state: tasks held + tokens out <= quota; no dispatch is accepted twice (unless switch and worker were
+// Checked in every state: tasks held + tokens out <= quota, or after it was lowered, <= what they were and never rising;
+// no dispatch is accepted twice (unless switch and worker were
 // both restarted while a copy of it was under way); the first copy of a dispatch to arrive is answered for (unless a
-// restart made the numbers ambiguous). Checked from every state after healing: all
-// tokens are filed at the switch again within kHealRounds sync intervals, and the worker knows it.
+// restart made the numbers ambiguous), and accepted unless it was under way for an interval. Checked from every state
+// after healing: the tokens of the quota and no others are filed at the switch within kHealRounds sync intervals, and the
+// worker knows it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <unordered_set>
@@ -18,7 +21,7 @@
 namespace rain::rpc {
 namespace {
 
-constexpr unsigned kQuota = 2;
+constexpr unsigned kLevels = 2;
 constexpr Nanos kInterval = milliseconds(1);
 constexpr unsigned kHealRounds = 4;
 constexpr std::size_t kMaxInFlight = 5;
@@ -29,9 +32,9 @@ struct Packet {
   std::uint8_t kind;
   std::uint8_t level;
   std::uint8_t epoch;
-  std::uint8_t boot;
+  std::uint8_t boot;  // kAck
   std::uint16_t sequence;
-  std::uint16_t task;  // names the dispatch
+  std::uint16_t task;  // kDispatch: names it; kSync: 1: recall; kAck: 1: recalled
   std::uint32_t generation;
   std::uint32_t consumed;
 };
@@ -39,25 +42,30 @@ static_assert(sizeof(Packet) == 16);
 
 /// The switch's half, as the program `rain` does it: seen, consumed, and at most one filed token per level.
 struct Switch {
-  std::uint32_t seen[kQuota] = {};
-  std::uint32_t consumed[kQuota] = {};
-  std::uint32_t filed[kQuota] = {};  // 0: none
+  std::uint32_t seen[kLevels] = {};
+  std::uint32_t consumed[kLevels] = {};
+  std::uint32_t filed[kLevels] = {};  // 0: none
   std::uint8_t epoch = 1;
   std::uint8_t boot = 1;
   std::uint16_t next_task = 0;
 };
 
 struct State {
-  TokenLedger ledger{{.worker = {1}, .quota = kQuota, .sync_interval = kInterval}};
+  TokenLedger ledger{{.worker = {1}, .quota = kLevels, .sync_interval = kInterval}};
   Switch at_switch;
   Nanos now{};
   unsigned held = 0;
   std::uint64_t accepted = 0;  // bit per dispatch
   std::uint64_t answered = 0;
+  std::uint64_t late = 0;    // dispatches that an interval has passed over
+  unsigned bound = kLevels;  // of the capacity
   unsigned faults_left = 0;
+  unsigned quota_changes_left = 0;
+  bool may_ask_now = false;
   bool may_restart_switch = false, may_raise_epoch = false, may_restart_worker = false;
   bool ambiguous = false;       // a restart happened
   bool both_restarted = false;  // nobody remembers the old numbers
+  bool epoch_raised = false;    // an answer of the new one may overtake a dispatch of the old one
   std::vector<Packet> network;
 
   /// Takes what the ledger sends.
@@ -68,7 +76,7 @@ struct State {
                        .epoch = static_cast<std::uint8_t>(token.epoch.value),
                        .boot = 0,
                        .sequence = message.request_id.value,
-                       .task = 0,
+                       .task = token.recall,
                        .generation = token.generation.value,
                        .consumed = 0});
   }
@@ -96,16 +104,24 @@ struct State {
         sw.seen[packet.level] = packet.generation;
         sw.filed[packet.level] = packet.generation;
         return;
-      case Packet::kSync:
+      case Packet::kSync: {
+        const bool recall = packet.task != 0;
+        const Generation generation{packet.generation};
+        const bool recalled = recall && generation.newer_than({sw.consumed[packet.level]});
+        if (recall && generation.newer_than({sw.seen[packet.level]}))
+          sw.seen[packet.level] = generation.value;
+        if (recalled) sw.consumed[packet.level] = generation.value;
+        if (recalled && sw.filed[packet.level] == generation.value) sw.filed[packet.level] = 0;
         network.push_back({.kind = Packet::kAck,
                            .level = packet.level,
                            .epoch = sw.epoch,
                            .boot = sw.boot,
                            .sequence = packet.sequence,
-                           .task = 0,
+                           .task = recalled,
                            .generation = sw.seen[packet.level],
                            .consumed = sw.consumed[packet.level]});
         return;
+      }
       case Packet::kAck: {
         wire::Message ack;
         ack.request_id = {packet.sequence};
@@ -114,7 +130,8 @@ struct State {
                         .boot_id = {packet.boot},
                         .seen = {packet.generation},
                         .consumed = {packet.consumed},
-                        .level = {packet.level}};
+                        .level = {packet.level},
+                        .recalled = packet.task != 0};
         ledger.on_sync_ack(ack, held, now, *this);
         return;
       }
@@ -131,6 +148,9 @@ struct State {
     } else if (!ambiguous) {
       EXPECT_NE(answered & bit, 0u) << "the first copy of a dispatch was not answered for";
     }
+    if (spend == TokenLedger::Spend::kRefused && !ambiguous && !epoch_raised) {
+      EXPECT_NE(late & bit, 0u) << "a dispatch that came in time was refused";
+    }
     if (spend != TokenLedger::Spend::kAccepted) return;
     if (!both_restarted) {
       EXPECT_EQ(accepted & bit, 0u) << "a dispatch was accepted twice";
@@ -140,7 +160,18 @@ struct State {
   }
 
   void finish() { ledger.refund(--held, now, *this); }
+  void set_quota(unsigned quota) {
+    bound = std::max(quota, ledger.capacity());
+    ledger.set_quota(quota, held, now, *this);
+  }
+  void ask_now() {
+    ledger.ask_now(now);
+    ledger.poll(held, now, *this);
+  }
   void pass_interval() {
+    for (const Packet& packet : network) {
+      if (packet.kind == Packet::kDispatch) late |= std::uint64_t{1} << packet.task;
+    }
     now += kInterval;
     ledger.poll(held, now, *this);
   }
@@ -156,22 +187,26 @@ struct State {
   /// Tokens of the old epoch count as consumed from now on.
   void raise_epoch() {
     ++at_switch.epoch;
-    for (unsigned level = 0; level < kQuota; ++level) {
+    epoch_raised = true;
+    for (unsigned level = 0; level < kLevels; ++level) {
       at_switch.consumed[level] = at_switch.seen[level];
       at_switch.filed[level] = 0;
     }
   }
   void restart_worker() {
-    ledger = TokenLedger{{.worker = {1}, .quota = kQuota, .sync_interval = kInterval}};
+    ledger = TokenLedger{{.worker = {1}, .quota = ledger.quota(), .sync_interval = kInterval}};
+    bound = ledger.quota();
     held = 0;
     both_restarted = !may_restart_switch;
     ambiguous = true;
   }
 
-  void check() const {
-    EXPECT_LE(held, kQuota);
+  void check() {
     EXPECT_EQ(held, ledger.spent());
-    EXPECT_LE(ledger.spent() + ledger.outstanding(), kQuota);
+    EXPECT_LE(ledger.spent() + ledger.outstanding(), ledger.capacity());
+    EXPECT_LE(ledger.capacity(), bound);
+    bound = std::max(ledger.quota(), ledger.capacity());
+    EXPECT_LE(bound, kLevels);
   }
 
   /// The faults are over and no further task comes: every token must come home.
@@ -192,11 +227,17 @@ struct State {
       pass_interval();
       settle();
     }
-    for (unsigned level = 0; level < kQuota; ++level) {
+    for (unsigned level = 0; level < ledger.quota(); ++level) {
       EXPECT_NE(at_switch.filed[level], 0u) << "level " << level << " leaked";
       EXPECT_EQ(ledger.generation({static_cast<std::uint8_t>(level)}).value, at_switch.filed[level]);
     }
-    EXPECT_EQ(ledger.outstanding(), kQuota);
+    // What an earlier life of the worker had filed above the quota of the present one is not asked after.
+    for (unsigned level = ledger.quota(); level < kLevels && !ambiguous; ++level) {
+      EXPECT_EQ(at_switch.filed[level], 0u) << "level " << level << " was not taken back";
+    }
+    EXPECT_EQ(ledger.outstanding(), ledger.quota());
+    EXPECT_EQ(ledger.capacity(), ledger.quota());
+    EXPECT_TRUE(ledger.settled());
   }
 
   std::string key() const {
@@ -210,8 +251,11 @@ struct State {
     add(&now, sizeof(now));
     add(&accepted, sizeof(accepted));
     add(&answered, sizeof(answered));
-    const unsigned flags = held * 1000 + faults_left * 16 + may_restart_switch * 8u + may_raise_epoch * 4u +
-                           may_restart_worker * 2u + ambiguous;  // both_restarted follows from these
+    add(&late, sizeof(late));
+    const unsigned flags = held * 100'000 + bound * 10'000 + quota_changes_left * 1000 + faults_left * 32 +
+                           may_ask_now * 16u + may_restart_switch * 8u + may_raise_epoch * 4u +
+                           may_restart_worker * 2u +
+                           ambiguous;  // both_restarted and epoch_raised follow from these
     add(&flags, sizeof(flags));
     add(network.data(), network.size() * sizeof(Packet));
     return bytes;
@@ -253,11 +297,17 @@ class Explorer {
       step([&](State& s) { --s.faults_left, remove(s); });
       step([&](State& s) { --s.faults_left, s.deliver(packet); });  // and it will come once more
     }
-    for (unsigned level = 0; level < kQuota; ++level) {
+    for (unsigned level = 0; level < kLevels; ++level) {
       if (state.at_switch.filed[level] != 0) step([&](State& s) { s.dispatch(level); });
     }
     if (state.held > 0) step([](State& s) { s.finish(); });
     step([](State& s) { s.pass_interval(); });
+    for (unsigned quota = 0; quota <= kLevels && state.quota_changes_left > 0; ++quota) {
+      if (quota != state.ledger.quota()) {
+        step([quota](State& s) { --s.quota_changes_left, s.set_quota(quota); });
+      }
+    }
+    if (state.may_ask_now) step([](State& s) { s.may_ask_now = false, s.ask_now(); });
     if (state.may_restart_switch) step([](State& s) { s.may_restart_switch = false, s.restart_switch(); });
     if (state.may_raise_epoch) step([](State& s) { s.may_raise_epoch = false, s.raise_epoch(); });
     if (state.may_restart_worker) step([](State& s) { s.may_restart_worker = false, s.restart_worker(); });
@@ -275,7 +325,7 @@ State established() {
     state.network.erase(state.network.begin());
     state.deliver(packet);
   }
-  EXPECT_EQ(state.ledger.outstanding(), kQuota);
+  EXPECT_EQ(state.ledger.outstanding(), kLevels);
   return state;
 }
 
@@ -302,7 +352,39 @@ TEST(TokenLedgerExhaustive, restarts__every_interleaving_with_a_fault) {
   state.faults_left = 1;
   state.may_restart_switch = state.may_raise_epoch = state.may_restart_worker = true;
   Explorer explorer;
-  explorer.explore(state, 6);
+  explorer.explore(state, 7);
+  EXPECT_GT(explorer.visited(), 5'000u);
+  RecordProperty("states", static_cast<int>(explorer.visited()));
+}
+
+TEST(TokenLedgerExhaustive, quota__every_interleaving_with_a_fault_and_two_changes) {
+  State state = established();
+  state.faults_left = 1;
+  state.quota_changes_left = 2;
+  Explorer explorer;
+  explorer.explore(state, 7);
+  EXPECT_GT(explorer.visited(), 5'000u);
+  RecordProperty("states", static_cast<int>(explorer.visited()));
+}
+
+TEST(TokenLedgerExhaustive, quota__every_interleaving_from_the_start) {
+  State state;
+  state.faults_left = 1;
+  state.quota_changes_left = 2;
+  Explorer explorer;
+  explorer.explore(state, 7);
+  EXPECT_GT(explorer.visited(), 5'000u);
+  RecordProperty("states", static_cast<int>(explorer.visited()));
+}
+
+TEST(TokenLedgerExhaustive, quota__every_interleaving_with_restarts_and_a_move) {
+  State state = established();
+  state.faults_left = 1;
+  state.quota_changes_left = 2;
+  state.may_ask_now = true;
+  state.may_restart_switch = state.may_raise_epoch = state.may_restart_worker = true;
+  Explorer explorer;
+  explorer.explore(state, 5);
   EXPECT_GT(explorer.visited(), 5'000u);
   RecordProperty("states", static_cast<int>(explorer.visited()));
 }
