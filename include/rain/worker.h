@@ -85,12 +85,13 @@ class Worker {
   Worker& operator=(Worker&&) noexcept;
   ~Worker();
 
-  /// Serves until stop(). Then it takes nothing new (DROP(shutting_down)), serves what it holds, and returns.
+  /// Serves until stop(). Then it takes its tokens back from the switch and serves what still comes and what it holds, so
+  /// that no request is lost; after 3 sync intervals, at most 1 s, it refuses what comes (DROP(shutting_down)).
   void run();
   /// One step without blocking: receives, runs at most one task, answers. Returns how many packets and tasks
   /// it handled.
   std::size_t poll();
-  /// Makes run() return, within 20 ms if it sleeps. From any thread, signal handler or the handler itself.
+  /// Makes run() begin to return, within 20 ms if it sleeps. From any thread, signal handler or the handler itself.
   void stop() noexcept;
 
   std::uint16_t local_port() const;

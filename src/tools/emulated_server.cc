@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "apps/synthetic.h"
@@ -11,6 +12,7 @@
 #include "tools/input_error.h"
 #include "transport/udp.h"
 #include "worker/emulated_workers.h"
+#include "worker/leave_limit.h"
 
 namespace rain::tools {
 namespace {
@@ -67,10 +69,16 @@ void EmulatedServer::run() {
     apps::reply_synthetic(task, options_.longest_service, reply);
     return {.service = task.service, .reply = reply.bytes()};
   };
+  // First the tokens come home, then what is held is served.
+  std::optional<Nanos> retire_at;
   bool retired = false;
   while (!retired || workers.held() > 0) {
     const Nanos now = monotonic_now();
-    if (!retired && stopping_.load(std::memory_order_relaxed)) {
+    if (!retire_at && stopping_.load(std::memory_order_relaxed)) {
+      workers.drain(now);
+      retire_at = now + worker::leave_limit(options_.sync_interval);
+    }
+    if (retire_at && !retired && (workers.drained() || now >= *retire_at)) {
       workers.retire();
       retired = true;
     }

@@ -222,10 +222,17 @@ const Supervisor::Child* Supervisor::first_ended(std::size_t except) const {
   return nullptr;
 }
 
+void Supervisor::tell_to_stop(std::size_t index) {
+  Process& process = children_[index];
+  if (!process.state.running() || process.told_to_stop) return;
+  process.told_to_stop = true;
+  kill(-process.state.pid, SIGTERM);
+}
+
 bool Supervisor::stop(std::size_t index, Nanos patience) {
   const Child& child = children_[index].state;
   if (!child.running()) return true;
-  kill(-child.pid, SIGTERM);
+  tell_to_stop(index);
   const Nanos deadline = monotonic_now() + patience;
   for (Nanos now = monotonic_now(); child.running() && now < deadline; now = monotonic_now())
     step(deadline - now);

@@ -60,7 +60,9 @@ class Supervisor {
   /// The first child that has ended, other than `except`; nullptr: all run.
   const Child* first_ended(std::size_t except = SIZE_MAX) const;
 
-  /// SIGTERM to the child's group; SIGKILL after `patience`. True when it ended by itself.
+  /// SIGTERM to the child's group, if it had none yet.
+  void tell_to_stop(std::size_t index);
+  /// tell_to_stop(); SIGKILL after `patience`. True when it ended by itself.
   bool stop(std::size_t index, Nanos patience);
 
  private:
@@ -72,6 +74,7 @@ class Supervisor {
     Child state;
     Stream out, err;
     bool capture = false;
+    bool told_to_stop = false;
   };
   void read_stream(Process& process, Stream& stream);
   void take_line(Process& process, const Stream& stream, std::string_view line);

@@ -91,7 +91,11 @@ class EmulatedWorkers {
     cores_[index].ask_now(now);
     if (cores_[index].ledger() != nullptr) questions_.schedule(index, now);
   }
-  /// Whether no worker holds anything or can come to: after a quota of 0 for all.
+  /// A quota of 0 for all: no further task comes once drained() says so.
+  void drain(Nanos now) {
+    for (unsigned index = 0; index < options_.count; ++index) set_quota(index, 0, now);
+  }
+  /// Whether no worker holds anything or can come to hold it.
   bool drained() const {
     return std::all_of(cores_.begin(), cores_.end(),
                        [](const rpc::WorkerCore& core) { return core.drained(); });

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "rpc/option_check.h"
 #include "transport/udp.h"
+#include "worker/leave_limit.h"
 #include "worker/worker_agent.h"
 
 namespace rain {
@@ -69,8 +70,20 @@ struct Worker::Impl {
     while (!stopping.load(std::memory_order_relaxed)) {
       if (poll() == 0 && !options.busy_poll) sleep();
     }
+    leave();
     agent.core().retire();
     while (agent.core().held() > 0) poll();
+  }
+
+  /// Takes its tokens back, so that no task is on its way here when the socket closes.
+  void leave() {
+    if (agent.core().ledger() == nullptr) return;
+    const Nanos start = monotonic_now();
+    const Nanos end = start + worker::leave_limit(options.sync_interval);
+    agent.set_quota(0, start);
+    while (!agent.core().drained() && monotonic_now() < end) {
+      if (poll() == 0 && !options.busy_poll) sleep();
+    }
   }
 
   void sleep() {

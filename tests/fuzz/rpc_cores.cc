@@ -1,7 +1,8 @@
 // Any packets, in any order, from anybody, into a client and a worker: no request ends twice, no worker holds more tasks
 // than its quota, nothing is answered that did not come in.
 //
-// The input is a list of packets, each behind two bytes: whom it reaches and who sent it, and its length. SYNC answers and
+// The input is a list of packets, each behind two bytes: whom it reaches and who sent it, and its length; or a new quota
+// instead of a packet. SYNC answers and
 // dispatches carry numbers that a fuzzer would never guess, so both cores are made ready first, and the seeds hold packets
 // that fit.
 #include <algorithm>
@@ -61,15 +62,30 @@ class WorkerUnderTest {
     now_ += microseconds(400);  // so that some questions become due
     core_.on_message(message, source, now_, now_, sink_);
     core_.poll(now_, sink_);
-    RAIN_ASSERT(core_.ledger()->spent() + core_.ledger()->outstanding() <= kQuota);
-    RAIN_ASSERT(core_.held() <= kQuota + kPushLimit);
+    check();
     if (++received_ % 2 == 0 && core_.begin(now_, sink_) != nullptr) core_.finish({}, now_, sink_);
     // A packet is worth one answer and one token; an answer of the switch one token or question a level; every interval
     // that passes one question a level; a task that ends two packets.
-    RAIN_ASSERT(sink_.sent <= received_ * (2 + 2 * kQuota + 2));
+    RAIN_ASSERT(sink_.sent <= received_ * (2 + 2 * kMaxQuota + 2));
+  }
+
+  void set_quota(unsigned quota) {
+    bound_ = std::max(quota, core_.ledger()->capacity());
+    core_.set_quota(quota, now_, sink_);
+    ++received_;
+    check();
   }
 
  private:
+  /// Tokens and tasks are as many as the quota allows, or as there were when it fell, and ever fewer.
+  void check() {
+    const rpc::TokenLedger& ledger = *core_.ledger();
+    RAIN_ASSERT(ledger.spent() + ledger.outstanding() <= ledger.capacity());
+    RAIN_ASSERT(ledger.capacity() <= bound_);
+    bound_ = std::max(ledger.quota(), ledger.capacity());
+    RAIN_ASSERT(core_.held() <= bound_ + kPushLimit);
+  }
+
   static constexpr unsigned kPushLimit = 3;
   Nanos now_{};
   CountingSink sink_;
@@ -79,6 +95,7 @@ class WorkerUnderTest {
                          .sync_interval = milliseconds(1),
                          .push_limit = kPushLimit}};
   unsigned received_ = 0;
+  unsigned bound_ = kQuota;
 };
 
 /// A client with requests 0..kRequests-1 open.
@@ -127,6 +144,11 @@ void one_input(std::span<const std::byte> input) {
   wire::Message message;
   while (input.size() >= 2) {
     const auto route = static_cast<unsigned>(input[0]);
+    if ((route & 8) != 0) {
+      worker.set_quota(static_cast<unsigned>(input[1]) % (kMaxQuota + 1));
+      input = input.subspan(2);
+      continue;
+    }
     const std::size_t size = std::min(static_cast<std::size_t>(input[1]), input.size() - 2);
     const DropReason reason = wire::decode(input.subspan(2, size), message);
     input = input.subspan(2 + size);
@@ -167,7 +189,24 @@ std::vector<Input> seeds() {
   for (int i = 0; i < 5; ++i) append(all, 2, dispatch);
   Input alone;
   append(alone, 3, reply);
-  return {all, alone};
+
+  // The quota falls, one recall is answered, the other's dispatch comes; then it rises.
+  const auto set_quota = [](Input& input, unsigned quota) {
+    input.push_back(std::byte{8});
+    input.push_back(static_cast<std::byte>(quota));
+  };
+  Input quotas;
+  set_quota(quotas, 0);
+  wire::Message recalled = sync_ack({kQuota}, 0);
+  recalled.sync_ack.seen = recalled.sync_ack.consumed = {1};
+  recalled.sync_ack.recalled = true;
+  append(quotas, 2, recalled);
+  dispatch.dispatch.level = {1};
+  dispatch.dispatch.generation = {1};
+  append(quotas, 2, dispatch);
+  set_quota(quotas, 5);
+  append(quotas, 2, dispatch);
+  return {all, alone, quotas};
 }
 
 }  // namespace rain::fuzz

@@ -1,5 +1,5 @@
 // The least that clients and workers take for a switch, on any transport: tokens and tasks in one FIFO each, SYNC answered
-// from a map. For tests of the layers below the real one.
+// from a map, recalls obeyed. For tests of the layers below the real one.
 #pragma once
 
 #include <array>
@@ -91,18 +91,27 @@ class MinimalSwitch {
     send(now, task.message, worker);
   }
   void answer(Nanos now, const wire::Message& question, const Endpoint& worker) {
-    const auto [seen, consumed] = ledger(question.token);
+    const wire::TokenFields& token = question.token;
+    const bool recalled = token.recall && token.generation.newer_than(ledger(token).second);
+    if (recalled) {
+      ledger(token) = {token.generation, token.generation};
+      std::erase_if(tokens_, [&](const auto& filed) {
+        return filed.first.worker == token.worker && filed.first.level == token.level;
+      });
+    }
+    const auto [seen, consumed] = ledger(token);
     wire::Message ack;
     ack.type = wire::MessageType::kSyncAck;
     ack.first = ack.last = ack.has_extension = true;
     ack.packet = 1;
     ack.request_id = question.request_id;
-    ack.sync_ack = {.worker = question.token.worker,
+    ack.sync_ack = {.worker = token.worker,
                     .epoch = {1},
                     .boot_id = boot,
                     .seen = seen,
                     .consumed = consumed,
-                    .level = question.token.level};
+                    .level = token.level,
+                    .recalled = recalled};
     send(now, ack, worker);
   }
   void send(Nanos now, const wire::Message& message, const Endpoint& to) {

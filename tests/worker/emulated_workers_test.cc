@@ -170,6 +170,46 @@ TEST_F(EmulatedWorkersTest, poll__asks_after_lost_tokens_of_each_worker) {
   EXPECT_EQ(the_switch.tokens(), 6u);
 }
 
+TEST_F(EmulatedWorkersTest, set_quota__concerns_one_worker) {
+  establish();
+  workers.set_quota(1, 1, now);
+  for (int i = 0; i < 2; ++i) step();
+  EXPECT_EQ(the_switch.tokens(), 5u);
+  EXPECT_TRUE(workers.core(1).ledger()->settled());
+  workers.set_quota(1, 3, now);
+  for (int i = 0; i < 3; ++i) step();
+  EXPECT_EQ(the_switch.tokens(), 7u);
+  EXPECT_EQ(workers.core(1).quota(), 3u);
+}
+
+TEST_F(EmulatedWorkersTest, drain__takes_all_tokens_home_and_serves_what_is_held) {
+  establish();
+  request(1);
+  step();
+  workers.drain(now);
+  EXPECT_FALSE(workers.drained());
+  for (int i = 0; i < 2; ++i) step();
+  EXPECT_EQ(the_switch.tokens(), 0u);
+  EXPECT_EQ(workers.held(), 1u);
+  EXPECT_FALSE(workers.drained());
+  request(2);
+  run_until(now + microseconds(60));
+  EXPECT_TRUE(workers.drained());
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_EQ(heard[0].type, wire::MessageType::kReply);
+  EXPECT_EQ(the_switch.tasks(), 1u) << "nothing was lost";
+}
+
+TEST_F(EmulatedWorkersTest, ask_now__asks_before_the_interval_has_passed) {
+  establish();
+  the_switch.forget();
+  the_switch.boot = BootId{2};
+  workers.ask_now(0, now);
+  EXPECT_LE(workers.next_due(), now);
+  for (int i = 0; i < 4; ++i) step();
+  EXPECT_EQ(the_switch.tokens(), 2u) << "the other two workers do not know yet";
+}
+
 TEST_F(EmulatedWorkersTest, retire__serves_what_is_held) {
   establish();
   request(1);

@@ -201,6 +201,28 @@ TEST_F(WorkerTest, stop__from_another_thread_ends_run) {
   }
 }
 
+TEST_F(WorkerTest, stop__takes_the_tokens_home_so_that_no_task_is_lost) {
+  Worker worker = open();
+  std::thread thread([&worker] { worker.run(); });
+  const Nanos limit = monotonic_now() + seconds(10);
+  while (the_switch.tokens() < 4 && monotonic_now() < limit) the_switch.poll(monotonic_now());
+  ASSERT_EQ(the_switch.tokens(), 4u);
+  worker.stop();
+  while (the_switch.tokens() > 0 && monotonic_now() < limit) the_switch.poll(monotonic_now());
+  EXPECT_EQ(the_switch.tokens(), 0u);
+  thread.join();
+  request();
+  while (the_switch.tasks() == 0 && monotonic_now() < limit) the_switch.poll(monotonic_now());
+  EXPECT_EQ(the_switch.tasks(), 1u) << "it waits for another worker";
+  EXPECT_EQ(worker.stats().drops, decltype(Worker::Stats::drops){});
+}
+
+TEST_F(WorkerTest, stop__ends_run_though_the_switch_is_silent) {
+  Worker worker = open(echo, {.sync_interval = milliseconds(1)});
+  worker.stop();
+  worker.run();
+}
+
 TEST_F(WorkerTest, stop__from_the_handler_serves_what_is_held) {
   Worker* self = nullptr;
   int served = 0;
