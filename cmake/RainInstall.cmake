@@ -2,7 +2,7 @@
 # the files by which find_package(rain) and pkg-config find them. tests/install builds a program against the result.
 include(CMakePackageConfigHelpers)
 
-set(RAIN_LIBRARIES rain_base rain_wire rain_rpc rain_transport rain_client rain_worker)
+set(RAIN_LIBRARIES rain_base rain_wire rain_rpc rain_transport rain_client rain_control_block rain_worker)
 # The headers below src/ that the public ones include, as "base/...": installed beside them, where a compiler looks for
 # such names first, so that users need no further include folder. They must not include each other.
 set(RAIN_BASE_HEADERS drop_reasons.h endpoint.h ids.h time.h)

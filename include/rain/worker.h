@@ -32,6 +32,11 @@ struct WorkerOptions {
   std::uint32_t token_key = 0;              ///< as in the switch's worker table
   Nanos sync_interval = milliseconds(100);  ///< a token silent for that long is asked after, 1 ms .. 1 min
   bool busy_poll = false;                   ///< spin instead of sleeping while idle: lower latency, one core
+  /// File that the workers of a server share with its agent (`rain agent`), which then adapts `quota`; made if it is not
+  /// there. "": no agent.
+  std::string control_block{};
+  unsigned control_block_workers = 1;  ///< places in that file, 1..1024
+  unsigned control_block_place = 0;    ///< this worker's, below control_block_workers
 };
 
 /// One request, as the handler sees it. Valid until the handler returns.
@@ -70,6 +75,10 @@ class ReplyBuffer {
 /// DROP(handler_failed); the worker lives on. It must not use the worker, stop() excepted.
 using Handler = std::function<void(const Task&, ReplyBuffer&)>;
 
+namespace worker {
+struct Attach;  // how a program that runs the agent itself gives the worker its place
+}
+
 class Worker {
  public:
   struct Stats {
@@ -79,7 +88,8 @@ class Worker {
     std::uint64_t cut_packets = 0;                        ///< received longer than any packet of the protocol
   };
 
-  /// Binds the socket. Tokens go out in run() or poll(). Errors: kBadOption, kNetwork (port in use).
+  /// Binds the socket. Tokens go out in run() or poll(). Errors: kBadOption (also a control block of another version or
+  /// for another number of workers), kNetwork (port in use).
   static Expected<Worker> open(const WorkerOptions& options, Handler handler);
   Worker(Worker&&) noexcept;
   Worker& operator=(Worker&&) noexcept;
@@ -98,6 +108,7 @@ class Worker {
   Stats stats() const;  ///< from the worker's thread, or after run() has returned
 
  private:
+  friend struct worker::Attach;
   struct Impl;
   explicit Worker(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

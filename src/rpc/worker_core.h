@@ -53,6 +53,9 @@ struct EndedTask {
   Nanos in_worker{};               ///< waited here
   Nanos service{};                 ///< ran; never negative
   std::uint16_t queue_length = 0;  ///< tasks that waited in its slice when it was dispatched
+  /// From the end of the task before to the arrival of this one, when this one had been waiting for a token and the
+  /// worker was idle: what it lost in between. 0: not so.
+  Nanos token_round_trip{};
 };
 
 class WorkerCore {
@@ -169,6 +172,7 @@ class WorkerCore {
   Nanos idle_{};
   std::uint64_t served_ = 0;
   EndedTask last_ended_;
+  Nanos token_round_trip_{};  // of the head task
   DropCounters drops_;
 };
 
@@ -222,8 +226,12 @@ void WorkerCore::on_request(const wire::Message& message, const Endpoint& source
 template <Sink S>
 void WorkerCore::take(const wire::Message& message, Nanos arrival, Nanos now, S&) {
   const wire::DispatchFields& dispatch = message.dispatch;
-  if (fifo_.empty()) idle_ += std::max(now - idle_since_, Nanos{});
   const bool pushed = dispatch.level == kNoLevel;
+  if (fifo_.empty()) {
+    idle_ += std::max(now - idle_since_, Nanos{});
+    const bool waited = !pushed && dispatch.switch_delay_ns > 0 && last_ended_.number > 0;
+    token_round_trip_ = waited ? std::max(std::min(arrival, now) - idle_since_, Nanos{}) : Nanos{};
+  }
   if (pushed) ++pushed_;
   fifo_.push({.arrival = std::min(arrival, now),
               .client = dispatch.client,
@@ -298,7 +306,8 @@ inline void WorkerCore::end_running(Nanos now) {
                  .in_switch = running_->view.in_switch,
                  .in_worker = running_->view.in_worker,
                  .service = std::max(now - running_->since, Nanos{}),
-                 .queue_length = fifo_.front().queue_length};
+                 .queue_length = fifo_.front().queue_length,
+                 .token_round_trip = token_round_trip_};
   running_.reset();
 }
 
@@ -306,6 +315,7 @@ template <Sink S>
 void WorkerCore::end_head(Nanos now, S& sink) {
   const bool pushed = fifo_.front().pushed;
   fifo_.pop();
+  token_round_trip_ = {};
   if (pushed) --pushed_;
   if (fifo_.empty()) idle_since_ = now;
   give_back(pushed, now, sink);

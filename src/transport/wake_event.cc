@@ -1,11 +1,14 @@
 #include "transport/wake_event.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
+
+#include "base/clock.h"
 
 namespace rain::transport {
 
@@ -22,6 +25,13 @@ void WakeEvent::signal() const {
 void WakeEvent::clear() const {
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = read(descriptor_.get(), &count, sizeof(count));
+}
+
+void WakeEvent::wait(Nanos timeout) const {
+  if (timeout <= Nanos{}) return;
+  pollfd readable{descriptor_.get(), POLLIN, 0};
+  const timespec limit = to_timespec(timeout);
+  ppoll(&readable, 1, &limit, nullptr);
 }
 
 }  // namespace rain::transport

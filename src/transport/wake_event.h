@@ -1,6 +1,7 @@
 // Ends a thread's wait for packets from another thread: an eventfd.
 #pragma once
 
+#include "base/time.h"
 #include "transport/descriptor.h"
 
 namespace rain::transport {
@@ -14,6 +15,8 @@ class WakeEvent {
   void signal() const;
   /// By the thread that waits, before it looks for what it was woken for.
   void clear() const;
+  /// Until it is signalled, or for that long.
+  void wait(Nanos timeout) const;
   int descriptor() const { return descriptor_.get(); }
 
  private:

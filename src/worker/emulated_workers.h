@@ -20,6 +20,7 @@
 #include "rpc/packet_sender.h"
 #include "rpc/worker_core.h"
 #include "transport/transport.h"
+#include "worker/control_hook.h"
 
 namespace rain::worker {
 
@@ -36,6 +37,8 @@ struct EmulatedWorkersOptions {
   Nanos tick = microseconds(1);      ///< how late a reply may leave though the thread is in time
   Nanos horizon = milliseconds(16);  ///< service times up to this cost least
 };
+
+inline constexpr Nanos kControlTick = milliseconds(1);
 
 template <transport::Transport T>
 class EmulatedWorkers {
@@ -59,6 +62,15 @@ class EmulatedWorkers {
   EmulatedWorkers(const EmulatedWorkers&) = delete;
   EmulatedWorkers& operator=(const EmulatedWorkers&) = delete;
 
+  /// From now on measures and quotas go by the agent's control block, which has a part for each worker. The thread looks
+  /// at it every kControlTick.
+  void attach(const agent::ControlBlock& block, Nanos now) {
+    RAIN_ASSERT(block.workers() == options_.count);
+    hooks_.clear();
+    for (unsigned index = 0; index < options_.count; ++index) hooks_.emplace_back(block.worker_port(index));
+    control_due_ = now;
+  }
+
   /// One step: receives at most a batch, ends and begins tasks. `serve(const rpc::TaskView&, WorkerId)` gives the
   /// EmulatedTask. Returns how many packets and timers it handled.
   template <typename Serve>
@@ -73,13 +85,14 @@ class EmulatedWorkers {
       end(index);
       begin(index, serve);
     });
+    if (now >= control_due_) exchange_control(now);
     questions_.advance(now, [&](TimerWheel::Id index) { ask(index, now); });
     if (!sender_.empty()) sender_.flush();
     return work;
   }
 
   /// When poll() has something to do without a packet; Nanos::max() if never.
-  Nanos next_due() const { return std::min(ends_.next_wakeup(), questions_.next_wakeup()); }
+  Nanos next_due() const { return std::min({ends_.next_wakeup(), questions_.next_wakeup(), control_due_}); }
 
   /// As WorkerCore::set_quota() and ask_now(), of one worker.
   void set_quota(unsigned index, unsigned quota, Nanos now) {
@@ -93,6 +106,7 @@ class EmulatedWorkers {
   }
   /// A quota of 0 for all: no further task comes once drained() says so.
   void drain(Nanos now) {
+    for (ControlHook& hook : hooks_) hook.leave();
     for (unsigned index = 0; index < options_.count; ++index) set_quota(index, 0, now);
   }
   /// Whether no worker holds anything or can come to hold it.
@@ -162,6 +176,16 @@ class EmulatedWorkers {
     } else {
       cores_[index].finish_refused(task.failed, end, sender_);
     }
+    if (!hooks_.empty()) hooks_[index].sample(cores_[index]);
+  }
+
+  void exchange_control(Nanos now) {
+    for (unsigned index = 0; index < options_.count; ++index) {
+      rpc::WorkerCore& core = cores_[index];
+      if (hooks_[index].obey(core, now, sender_) && core.ledger() != nullptr) questions_.schedule(index, now);
+      hooks_[index].publish(core, now);
+    }
+    control_due_ = now + kControlTick;
   }
 
   /// The timer may be early, when tokens were issued meanwhile: then nothing is asked.
@@ -178,6 +202,8 @@ class EmulatedWorkers {
   std::vector<Running> running_;
   TimerWheel ends_;       // a timer per worker: its task ends
   TimerWheel questions_;  // a timer per worker: it may have to ask after a token
+  std::vector<ControlHook> hooks_;
+  Nanos control_due_ = Nanos::max();
   DropCounters drops_;
   wire::Message received_;
 };

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "base/clock.h"
 #include "rpc/option_check.h"
 #include "transport/udp.h"
+#include "worker/attach.h"
 #include "worker/leave_limit.h"
 #include "worker/worker_agent.h"
 
@@ -23,6 +25,14 @@ Expected<void> check(const WorkerOptions& options, const Handler& handler) {
   auto checked = rpc::check_range("quota", options.quota, 0, kMaxQuota);
   if (checked)
     checked = rpc::check_range("sync_interval", options.sync_interval, milliseconds(1), seconds(60));
+  if (checked) {
+    checked = rpc::check_range("control_block_workers", options.control_block_workers, 1,
+                               agent::kMaxControlledWorkers);
+  }
+  if (checked) {
+    checked = rpc::check_range("control_block_place", options.control_block_place, 0,
+                               options.control_block_workers - 1);
+  }
   if (checked && !handler) {
     return tl::unexpected(
         Error{.kind = ErrorKind::kBadOption, .detail = "handler is empty; allowed: a function"});
@@ -80,7 +90,7 @@ struct Worker::Impl {
     if (agent.core().ledger() == nullptr) return;
     const Nanos start = monotonic_now();
     const Nanos end = start + worker::leave_limit(options.sync_interval);
-    agent.set_quota(0, start);
+    agent.drain(start);
     while (!agent.core().drained() && monotonic_now() < end) {
       if (poll() == 0 && !options.busy_poll) sleep();
     }
@@ -95,6 +105,7 @@ struct Worker::Impl {
   WorkerOptions options;
   Handler handler;
   ReplyBuffer reply;
+  std::optional<agent::ControlBlock> block;
   worker::WorkerAgent<transport::UdpTransport> agent;
   std::atomic<bool> stopping{false};
   static_assert(std::atomic<bool>::is_always_lock_free);  // stop() may run in a signal handler
@@ -111,8 +122,18 @@ Expected<Worker> Worker::open(const WorkerOptions& options, Handler handler) {
                                                .receive_buffer_bytes = kReceiveBufferBytes,
                                                .kernel_time_stamps = true});
   if (!socket) return tl::unexpected(Error{.kind = ErrorKind::kNetwork, .detail = std::move(socket.error())});
-  return Worker(std::make_unique<Impl>(*std::move(socket), options, *switch_address, std::move(handler)));
+  auto impl = std::make_unique<Impl>(*std::move(socket), options, *switch_address, std::move(handler));
+  if (!options.control_block.empty()) {
+    auto block = agent::ControlBlock::open(options.control_block, options.control_block_workers);
+    if (!block)
+      return tl::unexpected(Error{.kind = ErrorKind::kBadOption, .detail = std::move(block.error())});
+    impl->block.emplace(std::move(*block));
+    impl->agent.attach(impl->block->worker_port(options.control_block_place));
+  }
+  return Worker(std::move(impl));
 }
+
+void worker::Attach::to(Worker& worker, const agent::WorkerPort& port) { worker.impl_->agent.attach(port); }
 
 Worker::Worker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Worker::Worker(Worker&&) noexcept = default;

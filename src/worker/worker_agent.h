@@ -2,12 +2,14 @@
 // UDP, the tests in virtual time on a faulty network in memory.
 #pragma once
 
+#include <optional>
 #include <tl/expected.hpp>
 #include <utility>
 
 #include "rpc/packet_sender.h"
 #include "rpc/worker_core.h"
 #include "transport/transport.h"
+#include "worker/control_hook.h"
 
 namespace rain::worker {
 
@@ -22,6 +24,9 @@ class WorkerAgent {
   WorkerAgent(const WorkerAgent&) = delete;
   WorkerAgent& operator=(const WorkerAgent&) = delete;
 
+  /// From now on measures and quota go by the agent's control block.
+  void attach(const agent::WorkerPort& port) { hook_.emplace(port); }
+
   /// One step: receives, runs at most one task, answers. `clock()` reads the time; `serve(const rpc::TaskView&)` gives
   /// tl::expected<Payload, DropReason>: the reply, valid until the next call, or why there is none.
   /// Returns how many packets and tasks it handled.
@@ -31,6 +36,7 @@ class WorkerAgent {
     sender_.set_now(now);
     // While a task waits, the socket was drained when the last one ended.
     std::size_t work = core_.held() == 0 ? drain(now) : 0;
+    if (hook_) hook_->obey(core_, now, sender_);
     core_.poll(now, sender_);
     if (const rpc::TaskView* task = core_.begin(now, sender_)) {
       ++work;
@@ -45,7 +51,17 @@ class WorkerAgent {
       }
     }
     if (!sender_.empty()) sender_.flush();
+    if (hook_) {
+      hook_->sample(core_);
+      hook_->publish(core_, now);
+    }
     return work;
+  }
+
+  /// A quota of 0, whatever the agent wants from now on.
+  void drain(Nanos now) {
+    if (hook_) hook_->leave();
+    set_quota(0, now);
   }
 
   /// As WorkerCore::set_quota().
@@ -86,6 +102,7 @@ class WorkerAgent {
   T transport_;
   rpc::PacketSender<T, transport::kBatch> sender_;
   rpc::WorkerCore core_;
+  std::optional<ControlHook> hook_;
   DropCounters malformed_;
   wire::Message received_;
 };

@@ -30,6 +30,7 @@ TEST(WakeEvent, signal__ends_the_wait_of_a_transport) {
   ASSERT_TRUE(transport.has_value());
   event.signal();
   transport->wait(seconds(3600), event);  // returns, or the test never ends
+  event.wait(seconds(3600));              // likewise
 }
 
 }  // namespace

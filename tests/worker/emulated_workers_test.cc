@@ -240,5 +240,50 @@ TEST_F(EmulatedWorkersTest, push__needs_no_tokens) {
   EXPECT_EQ(pushed.core(0).served(), 10u);
 }
 
+TEST_F(EmulatedWorkersTest, attach__the_block_has_what_was_measured) {
+  const agent::ControlBlock block = agent::ControlBlock::anonymous(3);
+  std::vector<agent::AgentPort> ports;
+  for (unsigned i = 0; i < 3; ++i) {
+    ports.push_back(block.agent_port(i));
+    ports[i].take_samples([](const agent::TaskSample&) {});
+  }
+  workers.attach(block, now);
+  establish();
+  const Nanos start = now;
+  request(1);
+  run_until(now + microseconds(80));
+  run_until(now + kControlTick);
+  unsigned samples = 0;
+  Nanos idle{};
+  for (agent::AgentPort& port : ports) {
+    port.take_samples([&](const agent::TaskSample& sample) {
+      ++samples;
+      EXPECT_EQ(sample.service, microseconds(50));
+      EXPECT_EQ(sample.worker_wait, Nanos{});
+    });
+    const agent::WorkerStatus status = port.status(now);
+    EXPECT_EQ(status.quota, 2u);
+    EXPECT_GE(status.steps, 2u);
+    idle += status.idle;
+  }
+  EXPECT_EQ(samples, 1u);
+  EXPECT_EQ(idle, (now - start) * 3 - microseconds(50));
+}
+
+TEST_F(EmulatedWorkersTest, attach__quotas_go_by_the_block) {
+  const agent::ControlBlock block = agent::ControlBlock::anonymous(3);
+  workers.attach(block, now);
+  establish();
+  block.agent_port(1).want({.quota = 4});
+  run_until(now + kControlTick * 2);
+  EXPECT_EQ(workers.core(0).quota(), 2u) << "nothing was wanted of it";
+  EXPECT_EQ(workers.core(1).quota(), 4u);
+  EXPECT_EQ(block.agent_port(1).status(now).quota, 4u);
+  workers.drain(now);
+  block.agent_port(1).want({.quota = 5});
+  run_until(now + kControlTick * 2);
+  EXPECT_EQ(workers.core(1).quota(), 0u) << "who leaves obeys nobody";
+}
+
 }  // namespace
 }  // namespace rain::worker

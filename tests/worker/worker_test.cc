@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <stdexcept>
 #include <thread>
 
+#include "agent/control_block.h"
 #include "base/clock.h"
 #include "base/endpoint_text.h"
 #include "rpc/minimal_switch.h"
@@ -258,6 +260,33 @@ TEST_F(WorkerTest, stop__from_a_signal_handler_ends_run) {
   worker.run();
   thread.join();
   std::signal(SIGUSR1, previous);
+}
+
+TEST_F(WorkerTest, control_block__is_shared_with_the_agent) {
+  std::string folder = testing::TempDir() + "rain-worker-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/block";
+  auto block = agent::ControlBlock::open(path, 2);
+  ASSERT_TRUE(block.has_value()) << block.error();
+  agent::AgentPort port = block->agent_port(1);
+  port.take_samples([](const agent::TaskSample&) {});
+  port.want({.quota = 3});
+  Worker worker = open(echo, {.control_block = path, .control_block_workers = 2, .control_block_place = 1});
+  request();
+  EXPECT_EQ(answer(worker).type, wire::MessageType::kReply);
+  const agent::WorkerStatus status = port.status(monotonic_now());
+  EXPECT_EQ(status.quota, 3u);
+  EXPECT_EQ(status.served, 1u);
+  EXPECT_GT(status.steps, 0u);
+  unsigned samples = 0;
+  port.take_samples([&samples](const agent::TaskSample&) { ++samples; });
+  EXPECT_EQ(samples, 1u);
+
+  const auto refused = Worker::open({.listen_address = "127.0.0.1:0", .control_block = path}, echo);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kBadOption);
+  EXPECT_NE(refused.error().detail.find("is for 2 workers"), std::string::npos) << refused.error().detail;
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(WorkerTest, open__bad_options_are_named) {

@@ -20,6 +20,7 @@ RANDOM_FILES = ("src/base/prng.h",)
 CLOCK_RIMS = (
     "src/base/stop_signals",  # sleeps in the kernel
     "src/transport/udp",  # sleeps in the kernel
+    "src/transport/wake_event",  # sleeps in the kernel
     "src/softswitch/",
     "src/client/",
     "src/worker/",

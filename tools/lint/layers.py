@@ -32,15 +32,27 @@ def folder_of_include(name, ranks):
     return f"src/{first}" if f"src/{first}" in ranks else None
 
 
-def links_of(context, folder):
+def homes_of(context, folders):
+    """Target -> folder, for targets that are not named for theirs: a part of a layer that is linked without the rest."""
+    homes = {}
+    for folder in folders:
+        path = f"{folder}/CMakeLists.txt"
+        if (context.root / path).is_file():
+            for name in re.findall(r"\brain_layer\((\w+)", context.read(path)):
+                homes[name] = folder
+    return homes
+
+
+def links_of(context, folder, homes):
     """(line, folder) for every rain::NAME in the layer's CMakeLists.txt."""
     path = f"{folder}/CMakeLists.txt"
     found = []
     if (context.root / path).is_file():
         for number, line in enumerate(context.read(path).splitlines(), 1):
             for name in re.findall(r"\brain::(\w+)", line.split("#")[0]):
-                if f"src/{name}" != folder:
-                    found.append((number, f"src/{name}"))
+                home = homes.get(name, f"src/{name}")
+                if home != folder:
+                    found.append((number, home))
     return found
 
 
@@ -68,9 +80,10 @@ def check(context):
         findings.append(Finding("ARCHITECTURE.md", 0, f"{folder} is in the table, but not in the tree"))
 
     links = {}
+    homes = homes_of(context, sorted(on_disk))
     for folder in sorted(on_disk & set(ranks)):
         links[folder] = set()
-        for line, target in links_of(context, folder):
+        for line, target in links_of(context, folder, homes):
             links[folder].add(target)
             if ranks.get(target, len(ranks) + 10**6) >= ranks[folder]:
                 findings.append(Finding(f"{folder}/CMakeLists.txt", line, f"{folder} must not link {target}: it is not above it"))
