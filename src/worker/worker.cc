@@ -90,7 +90,7 @@ struct Worker::Impl {
     if (agent.core().ledger() == nullptr) return;
     const Nanos start = monotonic_now();
     const Nanos end = start + worker::leave_limit(options.sync_interval);
-    agent.drain(start);
+    agent.leave(start);
     while (!agent.core().drained() && monotonic_now() < end) {
       if (poll() == 0 && !options.busy_poll) sleep();
     }

@@ -59,7 +59,7 @@ class WorkerAgent {
   }
 
   /// A quota of 0, whatever the agent wants from now on.
-  void drain(Nanos now) {
+  void leave(Nanos now) {
     if (hook_) hook_->leave();
     set_quota(0, now);
   }
