@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -31,7 +32,11 @@ struct RackOptions {
   unsigned requests = 300;  ///< of each client
   std::size_t payload_bytes = 40;
   Nanos first_request{};  ///< when clients begin
-  double load = 0.8;      ///< share of the workers' capacity
+  double load = 0.8;      ///< share of the workers' capacity, of all clients together
+  /// How much of the load the first client offers; the others share the rest.
+  std::optional<double> first_client_share{};
+  bool back_off = false;  ///< clients heed overload drops; what they do not admit ends at once
+  std::uint32_t max_outstanding = 1024;
   Nanos mean_service = microseconds(10);
   std::uint32_t queue_capacity = 1024;
   transport::FaultOptions faults{};  ///< of every endpoint
@@ -108,9 +113,11 @@ class VirtualClient {
   VirtualClient(FaultyTransport transport, const Endpoint& switch_address, const RackOptions& rack,
                 unsigned index)
       : transport_(std::move(transport)),
-        core_({.switch_address = switch_address, .max_outstanding = 1024, .timeout = milliseconds(5)}),
-        mean_gap_{static_cast<std::int64_t>(static_cast<double>(rack.mean_service.value) * rack.clients /
-                                            (rack.workers * rack.load))},
+        core_({.switch_address = switch_address,
+               .max_outstanding = rack.max_outstanding,
+               .timeout = milliseconds(5),
+               .back_off = rack.back_off}),
+        mean_gap_(mean_gap(rack, index)),
         prng_(rack.seed, 200 + index),
         payload_(rack.payload_bytes, std::byte{0x5A}),
         endings_(rack.requests),
@@ -127,7 +134,8 @@ class VirtualClient {
     });
     while (submitted_ < endings_.size() && next_submit_ <= now) {
       const auto accepted = core_.submit(payload_, {.cookie = submitted_}, now, sink);
-      ASSERT_TRUE(accepted.has_value());
+      ASSERT_TRUE(accepted.has_value() || core_.options().back_off);
+      if (!accepted) ++endings_[submitted_], ++refused_;
       ++submitted_;
       next_submit_ += prng_.exponential(mean_gap_);
     }
@@ -139,6 +147,9 @@ class VirtualClient {
   }
 
   FaultyTransport& transport() { return transport_; }
+  const rpc::ClientCore& core() const { return core_; }
+  std::uint64_t submitted() const { return submitted_; }
+  std::uint64_t refused() const { return refused_; }  ///< not admitted
   bool finished() const { return submitted_ == endings_.size() && core_.outstanding() == 0; }
   std::uint64_t count(rpc::Ending ending) const { return by_ending_[static_cast<std::size_t>(ending)]; }
   void expect_each_ended_once() const {
@@ -146,6 +157,14 @@ class VirtualClient {
   }
 
  private:
+  static Nanos mean_gap(const RackOptions& rack, unsigned index) {
+    const double even = 1.0 / rack.clients;
+    const double first = rack.first_client_share.value_or(even);
+    const double share = index == 0 ? first : (1 - first) / (rack.clients - 1);
+    return {static_cast<std::int64_t>(static_cast<double>(rack.mean_service.value) /
+                                      (rack.workers * rack.load * share))};
+  }
+
   FaultyTransport transport_;
   rpc::ClientCore core_;
   Nanos mean_gap_;
@@ -154,6 +173,7 @@ class VirtualClient {
   std::vector<unsigned> endings_;  // how often each request ended
   std::array<std::uint64_t, 3> by_ending_{};
   std::size_t submitted_ = 0;
+  std::uint64_t refused_ = 0;
   Nanos next_submit_{};
 };
 
