@@ -4,6 +4,11 @@
 // this machine was busy, keeps its intended send time, and its latency counts from there; how late it left is recorded
 // too (send lag), so that nobody takes the generator's slowness for the rack's. Requests of the warm-up are sent alike
 // and counted apart.
+//
+// A request for which the client has no room ends at once, under the name of the limit that it met, or waits for room if
+// the agent was told so: then those behind it wait too, as they would behind a thread that is blocked, and what each
+// waited is part of its latency. A request that finds no room within its timeout ends unsent. The schedule goes on in
+// either case: the load stays open loop.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +36,8 @@ struct LoadWindow {
 
 /// Requests sent by one step at most, so that replies are not kept waiting by a backlog.
 inline constexpr unsigned kSendsPerStep = 64;
-/// A generator that is later than this after the end of its schedule gives up on the rest: it could go on for hours.
+/// A generator that is later than this after the end of its schedule, or after the last request that waited for room,
+/// gives up on the rest: it could go on for hours.
 inline constexpr Nanos kOverloadGrace = seconds(1);
 /// Requests given up by one step at most.
 inline constexpr unsigned kGivenUpPerStep = 4096;
@@ -60,11 +66,16 @@ class LoadAgent {
   /// Moves the window, before the first poll().
   void start_at(Nanos start) { window_.start = start; }
 
+  /// Requests wait for room instead of ending without. Before the first poll(), as start_at().
+  void wait_for_room() { wait_for_room_ = true; }
+  void set_share(std::uint32_t share) { client_.core().set_share(share); }
+
   /// One step: sends what is due, takes what has come. Returns the work done.
   std::size_t poll(Nanos now) {
-    std::size_t work = now > window_.end() + kOverloadGrace ? give_up() : 0;
+    const bool too_late = now > std::max(window_.end(), room_since_) + kOverloadGrace;
+    std::size_t work = too_late && !blocked_ ? give_up() : 0;
     while (work < kSendsPerStep && next_send() <= now && next_send() < window_.end()) {
-      send(now);
+      if (!take_turn(now)) break;
       next_ = load_.next();
       ++work;
     }
@@ -72,7 +83,10 @@ class LoadAgent {
   }
 
   /// When poll() has something to do without a packet.
-  Nanos next_due() const { return std::min(sending() ? next_send() : Nanos::max(), client_.next_due()); }
+  Nanos next_due() const {
+    const Nanos next = blocked_ ? next_send() + timeout_ : next_send();
+    return std::min(sending() ? next : Nanos::max(), client_.next_due());
+  }
 
   /// Sends nothing more that is due after `now`; the window ends here.
   void stop(Nanos now) {
@@ -86,12 +100,13 @@ class LoadAgent {
   const LoadWindow& window() const { return window_; }
   const LoadResults& results() const { return results_; }
   std::uint32_t outstanding() const { return client_.core().outstanding(); }
+  const rpc::AdmissionControl& admission() const { return client_.core().admission(); }
   T& transport() { return client_.transport(); }
 
  private:
   struct Pending {
     Nanos intended{};
-    Nanos lag{};
+    Nanos lag{};  // and what it waited for admission
     std::uint16_t class_index = 0;
     bool measured = false;
   };
@@ -113,28 +128,51 @@ class LoadAgent {
     return given_up;
   }
 
-  void send(Nanos now) {
-    const Nanos intended = next_send();
-    const Nanos lag = now - intended;
-    const bool measured = next_is_measured();
-    OutcomeCounts& counts = counts_of(measured);
-    ++counts.sent;
-    if (measured) results_.send_lag.record(lag);
-    if (free_.empty()) {
-      ++counts.backpressure;
+  TaskType next_type() const { return *load_.spec().classes[next_.class_index].type; }
+
+  /// The next request's turn: it is sent or ends. False: it waits for room.
+  bool take_turn(Nanos now) {
+    OutcomeCounts& counts = counts_of(next_is_measured());
+    if (!blocked_) {
+      ++counts.sent;
+      // While others waited for room it could not be sent: that is not the generator's lag.
+      lag_ = now - std::max(next_send(), room_since_);
+      if (next_is_measured()) results_.send_lag.record(lag_);
+    }
+    if (wait_for_room_ && !client_.core().has_room(next_type(), now)) {
+      blocked_ = now - next_send() < timeout_;
+      if (blocked_) return false;
+      ++counts.waited_out;
+      room_since_ = now;
+      return true;
+    }
+    if (blocked_) room_since_ = now;
+    blocked_ = false;
+    send(now, counts);
+    return true;
+  }
+
+  void send(Nanos now, OutcomeCounts& counts) {
+    const TaskType type = next_type();
+    if (const rpc::Limit limit = client_.core().admission().limit(type); limit != rpc::Limit::kNone) {
+      ++counts.not_admitted[static_cast<std::size_t>(limit)];
       return;
     }
     const std::uint32_t slot = free_.back();
     const Payload payload = build_(next_, buffer_);
-    const TaskType type = *load_.spec().classes[next_.class_index].type;
     // Nobody waits longer than the timeout, so no worker shall begin the task later.
-    if (!client_.submit(payload, {.type = type, .deadline = timeout_, .cookie = slot}, now)) {
-      ++counts.backpressure;  // no free request id: too many of those that timed out rest
+    const rpc::CallSpec call{.type = type, .deadline = rpc::patience(timeout_, 0), .cookie = slot};
+    if (!client_.submit(payload, call, now)) {
+      // No free request id: too many of those that timed out rest.
+      ++counts.not_admitted[static_cast<std::size_t>(rpc::Limit::kMaxOutstanding)];
       return;
     }
     free_.pop_back();
+    const Nanos late = now - next_send();
+    const bool measured = next_is_measured();
+    if (measured && wait_for_room_) results_.admission.record(late - lag_);
     pending_[slot] = {
-        .intended = intended, .lag = lag, .class_index = next_.class_index, .measured = measured};
+        .intended = next_send(), .lag = late, .class_index = next_.class_index, .measured = measured};
   }
 
   void take(const rpc::Outcome& outcome) {
@@ -168,6 +206,10 @@ class LoadAgent {
   apps::RequestBuilder build_;
   LoadResults results_;
   workload::Request next_;
+  bool wait_for_room_ = false;
+  bool blocked_ = false;  // the next request has had its turn and waits for room
+  Nanos lag_{};           // how late the generator was for the next request's turn
+  Nanos room_since_{};    // when the last request that waited for room stopped to
   std::vector<Pending> pending_;
   std::vector<std::uint32_t> free_;
   std::array<std::byte, kMaxMessageBytes> buffer_{};

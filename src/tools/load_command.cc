@@ -171,6 +171,9 @@ void declare_load_flags(CLI::App& app, LoadFlags& flags) {
   declare("timeout", "without an answer for so long a request has timed out (1s)", "TIME");
   declare("seed", "of arrivals, classes and demands (1)", "N");
   declare("connections", "client sockets, each a thread (2)", "N");
+  declare("admission", "a request without room at the client: off, fail or wait (off: nothing holds it back)",
+          "MODE");
+  declare("share", "with admission fail or wait: requests open at once, over all connections", "N");
   declare("arrivals", "poisson, uniform or constant (poisson)", "KIND");
   app.add_flag_callback(
       "--busy-poll", [&flags] { flags.texts.emplace_back("busy_poll", "true"); },

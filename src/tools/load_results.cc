@@ -2,6 +2,7 @@
 #include "tools/load_results.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace rain::tools {
 namespace {
@@ -15,18 +16,32 @@ void OutcomeCounts::merge(const OutcomeCounts& other) {
   sent += other.sent;
   completed += other.completed;
   timed_out += other.timed_out;
-  backpressure += other.backpressure;
   given_up += other.given_up;
+  waited_out += other.waited_out;
+  for (std::size_t i = 0; i < not_admitted.size(); ++i) not_admitted[i] += other.not_admitted[i];
   for (std::size_t i = 0; i < dropped.size(); ++i) dropped[i] += other.dropped[i];
 }
 
+std::uint64_t OutcomeCounts::failed() const {
+  const auto sum = [](const auto& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  };
+  return timed_out + given_up + waited_out + sum(not_admitted) + sum(dropped);
+}
+
 Outcomes OutcomeCounts::to_outcomes() const {
+  const auto refused = [this](rpc::Limit limit) { return not_admitted[static_cast<std::size_t>(limit)]; };
   Outcomes outcomes{.sent = sent, .completed = completed, .dropped = {}, .timed_out = timed_out};
   for (std::size_t i = 0; i < dropped.size(); ++i) {
     if (dropped[i] != 0) outcomes.dropped[drop_reason_name(static_cast<DropReason>(i))] = dropped[i];
   }
-  if (backpressure != 0) outcomes.dropped["client_backpressure"] = backpressure;
-  if (given_up != 0) outcomes.dropped["generator_overload"] = given_up;
+  for (const auto& [name, count] :
+       {std::pair{"client_backpressure", refused(rpc::Limit::kMaxOutstanding)},
+        std::pair{"admission_share", refused(rpc::Limit::kShare)},
+        std::pair{"admission_window", refused(rpc::Limit::kWindow)},
+        std::pair{"admission_timeout", waited_out}, std::pair{"generator_overload", given_up}}) {
+    if (count != 0) outcomes.dropped[name] = count;
+  }
   return outcomes;
 }
 
@@ -59,12 +74,16 @@ void LoadResults::merge(const LoadResults& other) {
   wire.merge(other.wire);
   queue_length.merge(other.queue_length);
   send_lag.merge(other.send_lag);
+  admission.merge(other.admission);
   measured.merge(other.measured);
   warmup.merge(other.warmup);
   sockets += other.sockets;
   queued += other.queued;
   completed_in_window += other.completed_in_window;
   application_errors += other.application_errors;
+  back_offs += other.back_offs;
+  windows.resize(std::max(windows.size(), other.windows.size()));
+  for (std::size_t i = 0; i < other.windows.size(); ++i) windows[i] += other.windows[i];
   if (first_application_error.empty()) first_application_error = other.first_application_error;
 }
 
@@ -102,6 +121,7 @@ Report make_report(const LoadResults& results, Nanos measured) {
   report.service_us = summarise(service, kUsPerNs);
   report.wire_us = summarise(results.wire, kUsPerNs);
   report.send_lag_us = summarise(results.send_lag, kUsPerNs);
+  report.admission_us = summarise(results.admission, kUsPerNs);
   report.kept_schedule = results.measured.given_up == 0 && keeps_schedule(results.send_lag, latency);
   if (latency.count() > 0) {
     report.in_switch.queued_ratio =

@@ -11,6 +11,7 @@
 #include "base/histogram.h"
 #include "base/time.h"
 #include "rain/rpc.h"
+#include "rpc/admission.h"
 #include "tools/report.h"
 
 namespace rain::tools {
@@ -20,11 +21,13 @@ struct OutcomeCounts {
   std::uint64_t sent = 0;
   std::uint64_t completed = 0;
   std::uint64_t timed_out = 0;
-  std::uint64_t backpressure = 0;  ///< never left: the client's limit of open requests was reached
-  std::uint64_t given_up = 0;      ///< never left: the generator was far behind its schedule
+  std::uint64_t given_up = 0;    ///< never left: the generator was far behind its schedule
+  std::uint64_t waited_out = 0;  ///< never left: there was no room within its timeout
+  std::array<std::uint64_t, rpc::kLimitCount> not_admitted{};  ///< never left, by the limit that it met
   std::array<std::uint64_t, kDropReasonCount> dropped{};
 
   void merge(const OutcomeCounts& other);
+  std::uint64_t failed() const;  ///< ended otherwise than completed
   Outcomes to_outcomes() const;
 };
 
@@ -41,15 +44,18 @@ struct LoadResults {
   std::vector<ClassResults> classes;
   Histogram in_switch, in_worker, wire;
   Histogram queue_length;  ///< of the slice, in tasks, when the request left the switch
-  Histogram send_lag;      ///< actual minus intended send time
+  Histogram send_lag;      ///< how late the generator was: actual minus intended send time, less the next
+  Histogram admission;     ///< how long requests that were sent had waited for room
   OutcomeCounts measured, warmup;
   std::uint64_t queued = 0;               ///< waited in the switch
   std::uint64_t completed_in_window = 0;  ///< replies, of any request, that arrived in the measured window
   SocketCounts sockets;
   std::uint64_t application_errors = 0;  ///< replies in which the application refused
   std::string first_application_error{};
+  std::uint64_t back_offs = 0;           ///< of the clients, when the load ended
+  std::vector<std::uint64_t> windows{};  ///< of each class, summed over the connections; likewise
 
-  /// A completed request of the measured window. `lag`: how late it was sent; `latency`: since it was sent.
+  /// A completed request of the measured window. `lag`: how late it was sent, for whatever reason; `latency`: since it was sent.
   void record(std::size_t class_index, Nanos lag, Nanos latency, const LatencyParts& parts);
   void merge(const LoadResults& other);
 };

@@ -53,8 +53,7 @@ struct Connection {
     for (const OutcomeCounts* counts : {&results.measured, &results.warmup}) {
       sum_sent += counts->sent;
       sum_completed += counts->completed;
-      sum_failed += counts->timed_out + counts->backpressure + counts->given_up;
-      for (const std::uint64_t dropped : counts->dropped) sum_failed += dropped;
+      sum_failed += counts->failed();
     }
     sent.store(sum_sent, std::memory_order_relaxed);
     completed.store(sum_completed, std::memory_order_relaxed);
@@ -104,9 +103,16 @@ tl::expected<std::unique_ptr<Agent>, std::string> open_agent(const LoadPlan& pla
   if (!socket) return tl::unexpected(socket.error());
   const rpc::ClientCoreOptions options{.switch_address = plan.switch_address,
                                        .max_outstanding = open_limit(rate, load.timeout),
-                                       .timeout = load.timeout};
-  return std::make_unique<Agent>(std::move(*socket), options, window, std::move(*workload), app,
-                                 app.make_builder(load.classes, seed), monotonic_now());
+                                       .timeout = load.timeout,
+                                       .back_off = load.admission != LoadAdmission::kOff};
+  auto agent = std::make_unique<Agent>(std::move(*socket), options, window, std::move(*workload), app,
+                                       app.make_builder(load.classes, seed), monotonic_now());
+  if (load.admission == LoadAdmission::kWait) agent->wait_for_room();
+  if (load.share) {
+    const std::uint32_t rest = *load.share % load.connections;
+    agent->set_share(*load.share / load.connections + (index < rest ? 1 : 0));
+  }
+  return agent;
 }
 
 LoadProgress progress_of(const std::vector<std::unique_ptr<Connection>>& connections,
@@ -139,6 +145,11 @@ Report report_of(const LoadPlan& plan, const std::vector<std::unique_ptr<Connect
   LoadResults results(plan.load.classes.size());
   for (const auto& connection : connections) {
     results.merge(connection->agent->results());
+    LoadResults of_client(plan.load.classes.size());
+    const rpc::AdmissionControl& admission = connection->agent->admission();
+    of_client.back_offs = admission.back_offs();
+    for (const auto& one : plan.load.classes) of_client.windows.push_back(admission.window(*one.type));
+    results.merge(of_client);
     const transport::UdpTransport& socket = connection->agent->transport();
     results.sockets += {.send_failures = socket.send_failures(), .cut_packets = socket.cut_packets()};
   }
@@ -147,6 +158,12 @@ Report report_of(const LoadPlan& plan, const std::vector<std::unique_ptr<Connect
   for (std::size_t i = 0; i < plan.load.classes.size(); ++i) {
     report.classes[i].type = *plan.load.classes[i].type;
     report.classes[i].name = plan.load.classes[i].name;
+  }
+  if (plan.load.admission != LoadAdmission::kOff) {
+    report.admission = AdmissionReport{.mode = std::string(load_admission_name(plan.load.admission)),
+                                       .share = plan.load.share,
+                                       .back_offs = results.back_offs,
+                                       .windows = results.windows};
   }
   report.scheduler = plan.facts.scheduler;
   report.workers = plan.facts.workers;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 #include "apps/app.h"
@@ -15,6 +17,8 @@ using workload::Distribution;
 using workload::Quantity;
 
 constexpr unsigned kMaxConnections = 64;
+constexpr std::uint32_t kMaxShare = 1'000'000;
+constexpr std::array<std::string_view, 3> kAdmissions{"off", "fail", "wait"};
 constexpr std::string_view kRateAllowed =
     "requests a second from 0.1 to 10M such as 5000 or \"20k\", or a share of the workers' capacity from "
     "\"1%\" to "
@@ -41,6 +45,10 @@ std::string set_service(std::vector<ClassSpec>& classes, std::string_view text) 
 
 }  // namespace
 
+std::string_view load_admission_name(LoadAdmission admission) {
+  return kAdmissions[static_cast<std::size_t>(admission)];
+}
+
 void LoadSection::read(TomlReader& reader) {
   const std::string app_before = app;
   reader.choice("app", app, apps::app_names());
@@ -57,10 +65,24 @@ void LoadSection::read(TomlReader& reader) {
     return parsed ? std::string() : parsed.error();
   });
   reader.flag("busy_poll", busy_poll);
+  read_admission(reader);
   read_classes(reader);
   if (rate.capacity_share > 0 && mean_service_ns() == 0.0)
     reader.refuse("rate", "requests a second, as a share of capacity needs service times above 0");
   reader.finish();
+}
+
+void LoadSection::read_admission(TomlReader& reader) {
+  std::string name(load_admission_name(admission));
+  if (reader.choice("admission", name, kAdmissions)) {
+    admission = static_cast<LoadAdmission>(std::ranges::find(kAdmissions, name) - kAdmissions.begin());
+  }
+  std::uint32_t requests = 0;
+  if (reader.integer("share", requests, 1, kMaxShare, "requests open at once")) share = requests;
+  if (share && admission == LoadAdmission::kOff) reader.refuse("share", "only with admission = fail or wait");
+  if (share && *share < connections) {
+    reader.refuse("share", fmt::format("at least 1 for each of the {} connections", connections));
+  }
 }
 
 void LoadSection::read_classes(TomlReader& reader) {

@@ -2,6 +2,7 @@
 // that both know the same keys, ranges and messages; flags are read over what the file says.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,14 @@
 
 namespace rain::tools {
 
+/// What the generator does with a request for which its client has no room.
+enum class LoadAdmission : std::uint8_t {
+  kOff,   ///< neither share nor back-off: only the bound of open requests counts. It measures the rack.
+  kFail,  ///< it ends at once. This and the next measure the rack with clients that heed admission.
+  kWait,  ///< it waits for room, up to its timeout
+};
+std::string_view load_admission_name(LoadAdmission admission);
+
 /// [load]
 struct LoadSection {
   std::string app = "echo";
@@ -25,6 +34,9 @@ struct LoadSection {
   unsigned connections = 2;
   workload::Arrival arrivals = workload::Arrival::kPoisson;
   bool busy_poll = false;
+  LoadAdmission admission = LoadAdmission::kOff;
+  std::optional<std::uint32_t>
+      share{};  ///< requests open at once, over all connections; at least one for each
   /// What their demands are of depends on the application: synthetic: time that the task runs; rocksdb: keys
   /// touched; echo: bytes of payload. Complete after complete(): at least one, each with its type.
   std::vector<workload::ClassSpec> classes{};
@@ -37,6 +49,7 @@ struct LoadSection {
   workload::WorkloadSpec spec(double rate_per_second) const;
 
  private:
+  void read_admission(TomlReader& reader);
   void read_classes(TomlReader& reader);
 };
 

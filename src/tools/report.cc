@@ -56,6 +56,32 @@ ordered_json class_json(const ClassReport& report, bool with_distribution) {
   return json;
 }
 
+ordered_json admission_json(const Report& report) {
+  if (!report.admission) return nullptr;
+  const AdmissionReport& admission = *report.admission;
+  ordered_json windows = ordered_json::object();
+  for (std::size_t i = 0; i < admission.windows.size(); ++i) {
+    windows[report.classes[i].name] = admission.windows[i];
+  }
+  return {{"mode", admission.mode},
+          {"share", or_null(admission.share)},
+          {"back_offs", admission.back_offs},
+          {"windows", windows},
+          {"wait_us", summary_json(report.admission_us)}};
+}
+
+std::string admission_line(const Report& report) {
+  if (!report.admission) return {};
+  const AdmissionReport& admission = *report.admission;
+  std::string text =
+      fmt::format("  admission: {}, share {}, windows narrowed {} times, at the end", admission.mode,
+                  admission.share ? std::to_string(*admission.share) : "unlimited", admission.back_offs);
+  for (std::size_t i = 0; i < admission.windows.size(); ++i) {
+    text += fmt::format("{} {} {}", i == 0 ? "" : ",", report.classes[i].name, admission.windows[i]);
+  }
+  return text + '\n';
+}
+
 constexpr std::string_view kRowFormat = "  {:<24}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n";
 
 std::string row(std::string_view name, const Summary& summary) {
@@ -191,6 +217,7 @@ ordered_json to_json(const Report& report, bool with_distributions) {
   json["requested_rps"] = rounded(report.requested_rps);
   json["connections"] = report.connections;
   json["send_lag_us"] = summary_json(report.send_lag_us);
+  json["admission"] = admission_json(report);
   json["kept_schedule"] = report.kept_schedule;
   const std::string failures = report.failure_warning();
   json["failure_warning"] = failures.empty() ? ordered_json(nullptr) : ordered_json(failures);
@@ -229,8 +256,9 @@ std::string to_table(const Report& report) {
     hidden = hidden || hides_a_quantile(one.latency_us);
   }
   text += row("send lag us", report.send_lag_us);
+  if (report.admission_us.count > 0) text += row("admission us", report.admission_us);
   if (hidden) text += fmt::format("  (-: fewer than {} samples lie beyond that quantile)\n", kSamplesBeyond);
-  text += '\n' + outcomes_lines(report.outcomes);
+  text += '\n' + outcomes_lines(report.outcomes) + admission_line(report);
   const auto& in_switch = report.in_switch;
   text += fmt::format(
       "  switch: {} % of the requests waited in its queue, queue length p99 {}, recirculations {}\n",

@@ -70,6 +70,15 @@ struct SocketCounts {
   bool operator==(const SocketCounts&) const = default;
 };
 
+/// What the generator's clients did to hold the load back.
+struct AdmissionReport {
+  std::string mode;                    ///< fail or wait
+  std::optional<std::uint32_t> share;  ///< requests open at once, over all connections
+  std::uint64_t back_offs = 0;         ///< times that a window was narrowed, warm-up included
+  std::vector<std::uint64_t>
+      windows;  ///< at the end, in the order of the classes, summed over the connections
+};
+
 struct Report {
   std::string scheduler;  ///< empty: not known
   std::optional<unsigned> workers, depth;
@@ -89,7 +98,9 @@ struct Report {
   double warmup_s = 0;
   double requested_rps = 0;  ///< what was asked for; offered_rps is what the schedule came to
   unsigned connections = 0;
-  Summary send_lag_us;  ///< actual minus intended send time
+  Summary send_lag_us;                       ///< actual minus intended send time, less what follows
+  std::optional<AdmissionReport> admission;  ///< nullopt: off
+  Summary admission_us;                      ///< what sent requests waited for room
   bool kept_schedule = true;
   Outcomes warmup_outcomes;
   SocketCounts sockets;

@@ -90,8 +90,8 @@ Report make_sim_report(const sim::RackSpec& spec, const sim::Result& result) {
 
 ordered_json sim_report_json(const Report& report, const sim::Result& result, std::optional<double> wall_s) {
   ordered_json json = to_json(report, false);
-  for (const char* key : {"connections", "send_lag_us", "kept_schedule", "schedule_warning", "sockets",
-                          "application_errors", "first_application_error"}) {
+  for (const char* key : {"connections", "send_lag_us", "admission", "kept_schedule", "schedule_warning",
+                          "sockets", "application_errors", "first_application_error"}) {
     json.erase(key);
   }
   json["wall_s"] = wall_s ? ordered_json(*wall_s) : ordered_json(nullptr);

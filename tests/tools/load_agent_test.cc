@@ -72,10 +72,13 @@ struct World {
   using Agent = LoadAgent<transport::MemoryTransport>;
 
   explicit World(std::function<std::optional<FakeRack::Answer>(std::uint64_t)> answer, double rate = 1000,
-                 std::uint32_t max_outstanding = 64)
+                 std::uint32_t max_outstanding = 64, bool back_off = false)
       : rack(network.open(kRack), std::move(answer)),
         agent(network.open(kClient),
-              {.switch_address = kRack, .max_outstanding = max_outstanding, .timeout = milliseconds(10)},
+              {.switch_address = kRack,
+               .max_outstanding = max_outstanding,
+               .timeout = milliseconds(10),
+               .back_off = back_off},
               {.start = milliseconds(1), .warmup = milliseconds(100), .duration = milliseconds(400)},
               workload::Workload::make(
                   workload::WorkloadSpec::steady(
@@ -183,6 +186,78 @@ TEST(LoadAgent, poll__beyond_the_open_limit_requests_count_as_backpressure) {
   EXPECT_EQ(outcomes.sent, 4000u);
   EXPECT_GT(outcomes.dropped.at("client_backpressure"), 2000u);
   EXPECT_EQ(outcomes.without_outcome(), 0u);
+}
+
+/// Answers after 5 ms: with 10 requests open, 2000 a second are served.
+std::optional<FakeRack::Answer> answer_after_5ms(std::uint64_t) {
+  return FakeRack::Answer{.after = milliseconds(5)};
+}
+
+TEST(LoadAgent, set_share__requests_beyond_it_end_under_its_name) {
+  World world(answer_after_5ms, 10'000);
+  world.agent.set_share(10);
+  world.run();
+  const Outcomes outcomes = world.agent.results().measured.to_outcomes();
+  EXPECT_EQ(outcomes.sent, 4000u);
+  EXPECT_NEAR(static_cast<double>(outcomes.completed), 800, 30);
+  EXPECT_EQ(outcomes.dropped.at("admission_share"), outcomes.sent - outcomes.completed);
+  EXPECT_EQ(outcomes.without_outcome(), 0u);
+}
+
+TEST(LoadAgent, poll__a_narrowed_window_ends_requests_under_its_name) {
+  World world(
+      [](std::uint64_t index) -> std::optional<FakeRack::Answer> {
+        if (index >= 16) return answer_after_5ms(index);
+        return FakeRack::Answer{
+            .after = {}, .type = wire::MessageType::kDrop, .reason = DropReason::kQueueFull};
+      },
+      10'000, 64, true);
+  world.run();
+  const LoadResults& results = world.agent.results();
+  const OutcomeCounts& warmup = results.warmup;
+  EXPECT_EQ(warmup.dropped[static_cast<std::size_t>(DropReason::kQueueFull)], 16u);
+  EXPECT_GT(warmup.to_outcomes().dropped.at("admission_window"), 0u);
+  EXPECT_GT(world.agent.admission().back_offs(), 0u);
+  EXPECT_EQ(results.measured.to_outcomes().without_outcome(), 0u);
+}
+
+TEST(LoadAgent, wait_for_room__what_waited_counts_from_its_intended_time) {
+  World world(answer_after_5ms, 2'500);  // a quarter more than is served
+  world.agent.set_share(10);
+  world.agent.wait_for_room();
+  world.run();
+  const LoadResults& results = world.agent.results();
+  const Outcomes outcomes = results.measured.to_outcomes();
+  EXPECT_EQ(outcomes.sent, 1000u) << "the schedule goes on";
+  EXPECT_NEAR(static_cast<double>(outcomes.completed), 800, 50);
+  EXPECT_EQ(outcomes.dropped.at("admission_timeout"), outcomes.sent - outcomes.completed);
+  EXPECT_EQ(results.send_lag.max(), Nanos{}) << "the generator was never late";
+  EXPECT_EQ(results.admission.count(), outcomes.completed);
+  EXPECT_GT(results.admission.max(), milliseconds(9));
+  EXPECT_LE(results.admission.max(), milliseconds(10)) << "then it ends, unsent";
+  EXPECT_GT(results.classes[0].latency.max(), milliseconds(14));
+  EXPECT_LE(world.rack.seen, 1000u);
+}
+
+TEST(LoadAgent, wait_for_room__with_room_nothing_waits) {
+  World world(answer_after_20us);
+  world.agent.wait_for_room();
+  world.run();
+  const LoadResults& results = world.agent.results();
+  EXPECT_EQ(results.measured.completed, 400u);
+  EXPECT_EQ(results.admission.max(), Nanos{});
+  EXPECT_EQ(results.classes[0].latency.max(), microseconds(30));
+}
+
+TEST(LoadAgent, wait_for_room__no_share_at_all_ends_with_the_timeouts) {
+  World world(answer_after_20us);
+  world.agent.set_share(0);
+  world.agent.wait_for_room();
+  world.run();
+  const Outcomes outcomes = world.agent.results().measured.to_outcomes();
+  EXPECT_EQ(outcomes.dropped.at("admission_timeout"), 400u);
+  EXPECT_EQ(outcomes.without_outcome(), 0u);
+  EXPECT_EQ(world.rack.seen, 0u);
 }
 
 TEST(LoadAgent, poll__a_generator_far_too_slow_gives_up_and_says_so) {

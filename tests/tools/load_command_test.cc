@@ -158,6 +158,28 @@ TEST(LoadCommand, run__far_beyond_what_this_machine_can_send) {
   EXPECT_GT(json["outcomes"]["sent"], 1'900'000) << "what was given up is among the sent";
 }
 
+TEST(LoadCommand, run__a_share_holds_the_load_back) {
+  const RunningRack rack;  // four workers, 10 ms each: 400 a second
+  const Finished finished =
+      run_rain({"load", "--config", rack.config(), "--service", "10ms", "--rate", "800", "--duration",
+                "500ms", "--warmup", "100ms", "--admission", "fail", "--share", "4", "--json"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(json["admission"]["mode"], "fail");
+  EXPECT_EQ(json["admission"]["share"], 4);
+  EXPECT_TRUE(json["admission"]["windows"].contains("task"));
+  EXPECT_GT(json["outcomes"]["dropped"]["admission_share"], 100);
+  EXPECT_EQ(json["outcomes"]["without_outcome"], 0);
+}
+
+TEST(LoadCommand, run__nothing_completed_is_a_failure) {
+  const RunningRack rack;  // each task takes longer than the timeout, the probe's did not
+  const Finished finished = run_rain({"load", "--config", rack.config(), "--service", "200ms", "--rate", "50",
+                                      "--duration", "300ms", "--warmup", "0", "--timeout", "50ms", "--json"});
+  EXPECT_EQ(finished.status, 1) << finished.err;
+  EXPECT_EQ(nlohmann::json::parse(finished.out)["outcomes"]["completed"], 0);
+}
+
 TEST(LoadCommand, run__nothing_answers) {
   const testing::TakenPort silent;
   const std::string address = "127.0.0.1:" + std::to_string(silent.port());
@@ -203,6 +225,9 @@ TEST(LoadCommand, run__bad_input) {
   refused({"--timeout", "0"}, "--timeout = 0: a time with its unit (ns, us, ms, s, min) from 1ms to 60s");
   refused({"--seed", "-1"}, "--seed = -1: an integer from 0 to 9223372036854775807");
   refused({"--connections", "65"}, "--connections = 65: an integer from 1 to 64");
+  refused({"--admission", "maybe"}, "--admission = \"maybe\": one of off, fail, wait");
+  refused({"--share", "8"}, "--share = 8: only with admission = fail or wait");
+  refused({"--share", "1", "--admission", "wait"}, "--share = 1: at least 1 for each of the 2 connections");
   refused({"--workers", "0"}, "--workers = 0: an integer from 1 to 1024");
   refused({"--service", "10us"}, "--service = \"10us\": only with app = synthetic");
   refused({"--out", "/nowhere/report.json"}, "--out = /nowhere/report.json: cannot be written");
@@ -224,6 +249,11 @@ TEST(LoadCommand, exit_status_of__a_request_without_outcome_fails_the_run) {
   Report report;
   report.outcomes = {.sent = 3, .completed = 2, .dropped = {{"queue_full", 1}}, .timed_out = 0};
   EXPECT_EQ(exit_status_of(report), kExitOk);
+  report.outcomes.completed = 0;
+  report.outcomes.timed_out = 2;
+  EXPECT_EQ(exit_status_of(report), kExitFailed) << "nothing was completed";
+  report.outcomes.completed = 2;
+  report.outcomes.timed_out = 0;
   report.outcomes.sent = 4;
   EXPECT_EQ(exit_status_of(report), kExitFailed);
   report.outcomes.sent = 3;

@@ -40,7 +40,11 @@ TEST(LoadResults, merge__adds_everything) {
   a.record(0, {}, microseconds(14), kParts);
   b.record(0, {}, microseconds(24), kParts);
   b.send_lag.record(microseconds(9));
-  b.measured = {.sent = 5, .completed = 2, .timed_out = 1, .backpressure = 1};
+  b.measured = {.sent = 5, .completed = 2, .timed_out = 1};
+  b.measured.not_admitted[static_cast<std::size_t>(rpc::Limit::kShare)] = 1;
+  b.admission.record(microseconds(3));
+  b.back_offs = 4;
+  b.windows = {6};
   b.measured.dropped[static_cast<std::size_t>(DropReason::kQueueFull)] = 1;
   b.warmup.sent = 3;
   b.completed_in_window = 4;
@@ -50,6 +54,10 @@ TEST(LoadResults, merge__adds_everything) {
   EXPECT_EQ(a.classes[0].latency.count(), 2u);
   EXPECT_EQ(a.send_lag.count(), 1u);
   EXPECT_EQ(a.queued, 2u);
+  EXPECT_EQ(a.admission.count(), 1u);
+  EXPECT_EQ(a.back_offs, 4u);
+  EXPECT_EQ(a.windows, std::vector<std::uint64_t>{6});
+  EXPECT_EQ(a.measured.failed(), 3u);
   EXPECT_EQ(a.measured.sent, 5u);
   EXPECT_EQ(a.warmup.sent, 3u);
   EXPECT_EQ(a.completed_in_window, 4u);
@@ -58,11 +66,18 @@ TEST(LoadResults, merge__adds_everything) {
 }
 
 TEST(LoadResults, to_outcomes__names_the_reasons) {
-  OutcomeCounts counts{.sent = 10, .completed = 5, .timed_out = 1, .backpressure = 1};
+  OutcomeCounts counts{.sent = 20, .completed = 5, .timed_out = 1, .given_up = 2, .waited_out = 4};
+  counts.not_admitted[static_cast<std::size_t>(rpc::Limit::kMaxOutstanding)] = 1;
+  counts.not_admitted[static_cast<std::size_t>(rpc::Limit::kShare)] = 1;
+  counts.not_admitted[static_cast<std::size_t>(rpc::Limit::kWindow)] = 3;
   counts.dropped[static_cast<std::size_t>(DropReason::kQueueFull)] = 3;
   const Outcomes outcomes = counts.to_outcomes();
-  EXPECT_EQ(outcomes.dropped,
-            (std::map<std::string, std::uint64_t>{{"client_backpressure", 1}, {"queue_full", 3}}));
+  EXPECT_EQ(outcomes.dropped, (std::map<std::string, std::uint64_t>{{"client_backpressure", 1},
+                                                                    {"admission_share", 1},
+                                                                    {"admission_window", 3},
+                                                                    {"admission_timeout", 4},
+                                                                    {"generator_overload", 2},
+                                                                    {"queue_full", 3}}));
   EXPECT_EQ(outcomes.without_outcome(), 0u);
 }
 

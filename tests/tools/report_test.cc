@@ -54,6 +54,23 @@ TEST(Report, summarise__states_only_what_has_samples) {
   EXPECT_FALSE(summarise(Histogram(), 1e-3).mean);
 }
 
+TEST(Report, admission__is_told_when_it_was_on) {
+  Report report = example();
+  EXPECT_EQ(to_json(report, false)["admission"], nullptr);
+  EXPECT_THAT(to_table(report), Not(HasSubstr("admission")));
+  report.admission = AdmissionReport{.mode = "wait", .share = 64, .back_offs = 3, .windows = {40}};
+  report.admission_us = summarise(filled(20000), 1e-3);
+  const nlohmann::ordered_json json = to_json(report, false)["admission"];
+  EXPECT_EQ(json["mode"], "wait");
+  EXPECT_EQ(json["share"], 64);
+  EXPECT_EQ(json["back_offs"], 3);
+  EXPECT_EQ(json["windows"]["get"], 40);
+  EXPECT_NEAR(json["wait_us"]["p99"].get<double>(), 10, 0.1);
+  EXPECT_THAT(to_table(report),
+              HasSubstr("admission: wait, share 64, windows narrowed 3 times, at the end get 40\n"));
+  EXPECT_THAT(to_table(report), HasSubstr("admission us"));
+}
+
 TEST(Report, summarise__scale) {
   const Summary summary = summarise(filled(10000, microseconds(8)), 1e-3);
   EXPECT_DOUBLE_EQ(*summary.mean, 8);
@@ -96,6 +113,7 @@ TEST(Report, to_json__schema) {
                                             "requested_rps",
                                             "connections",
                                             "send_lag_us",
+                                            "admission",
                                             "kept_schedule",
                                             "failure_warning",
                                             "schedule_warning",
