@@ -11,13 +11,27 @@
 
 namespace rain::rack {
 
-enum class Misfortune : std::uint8_t { kCutHost, kCutClient, kRestartSwitch, kRestartHost, kRaiseEpoch };
+enum class Misfortune : std::uint8_t {
+  kCutHost,
+  kCutClient,
+  kRestartSwitch,
+  kRestartHost,
+  kRaiseEpoch,
+  kSetQuota,  // 0 drains the worker
+  kMove,      // to another slice, unless it is the last of its own
+};
+inline constexpr unsigned kMisfortunes = 7;
+
+/// Of a worker, at any time of a run.
+inline constexpr unsigned kLargestQuota = 4;
 
 struct ScriptedEvent {
   Nanos at{};
   Misfortune what{};
-  unsigned whom = 0;  ///< host, client or worker, modulo how many there are
-  Nanos lasts{};      ///< of a cut
+  unsigned whom = 0;   ///< host, client or worker, modulo how many there are
+  Nanos lasts{};       ///< of a cut
+  unsigned value = 0;  ///< the quota, modulo all there are
+  bool told = false;   ///< a moved worker asks for its epoch at once
 };
 
 struct RackPlan {
@@ -25,7 +39,8 @@ struct RackPlan {
 
   unsigned hosts = 1;  ///< sockets that workers share
   unsigned workers_per_host = 1;
-  unsigned quota = 1;
+  unsigned quota = 1;  ///< at the start
+  unsigned slices = 1;
   unsigned clients = 1;
   Nanos sync_interval{};
 
@@ -55,6 +70,20 @@ struct RackPlan {
   }
 };
 
+/// What befalls a rack at a random time before `until`.
+inline ScriptedEvent draw_event(Prng& prng, Nanos from, Nanos until, Misfortune first, std::uint64_t kinds,
+                                Nanos longest_cut) {
+  const auto below = [&prng](Nanos bound) {
+    return Nanos{static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(bound.value)))};
+  };
+  return {.at = from + below(until - from),
+          .what = static_cast<Misfortune>(static_cast<std::uint64_t>(first) + prng.below(kinds)),
+          .whom = static_cast<unsigned>(prng.below(16)),
+          .lasts = below(longest_cut),
+          .value = static_cast<unsigned>(prng.below(16)),
+          .told = prng.chance(0.7)};
+}
+
 /// A plan without faults; draw_faults() adds them.
 inline RackPlan draw_rack(std::uint64_t seed) {
   Prng prng(seed, 1);
@@ -68,7 +97,8 @@ inline RackPlan draw_rack(std::uint64_t seed) {
   plan.seed = seed;
   plan.hosts = static_cast<unsigned>(between(1, 3));
   plan.workers_per_host = static_cast<unsigned>(between(1, 3));
-  plan.quota = static_cast<unsigned>(between(1, 4));
+  plan.quota = static_cast<unsigned>(between(1, kLargestQuota));
+  plan.slices = static_cast<unsigned>(between(1, plan.workers() > 1 ? 2 : 1));
   plan.clients = static_cast<unsigned>(between(1, 3));
   plan.sync_interval = between_us(500, 2000);
   plan.queue_capacity = static_cast<std::uint32_t>(between(1, 40));
@@ -106,14 +136,55 @@ inline void draw_faults(RackPlan& plan) {
 
   const Nanos span = plan.mean_gap * plan.requests + plan.timeout;
   plan.faults_until = span;
-  const unsigned events = prng.chance(0.5) ? static_cast<unsigned>(1 + prng.below(3)) : 0;
+  const unsigned events = prng.chance(0.7) ? static_cast<unsigned>(1 + prng.below(6)) : 0;
   for (unsigned i = 0; i < events; ++i) {
-    plan.script.push_back(
-        {.at = {static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(span.value)))},
-         .what = static_cast<Misfortune>(prng.below(5)),
-         .whom = static_cast<unsigned>(prng.below(16)),
-         .lasts = microseconds(static_cast<std::int64_t>(prng.below(3000)))});
+    plan.script.push_back(draw_event(prng, {}, span, Misfortune::kCutHost, kMisfortunes, microseconds(3000)));
   }
+}
+
+/// Changes that an operator makes, and nothing goes wrong.
+inline void draw_changes(RackPlan& plan) {
+  Prng prng(plan.seed, 5);
+  plan.faults_until = plan.mean_gap * plan.requests;
+  for (unsigned i = 0; i < 8; ++i) {
+    plan.script.push_back(draw_event(prng, {}, plan.faults_until, Misfortune::kSetQuota, 2, Nanos{1}));
+  }
+}
+
+/// A rack that runs for long in a bad network, and something befalls it twice a second.
+inline RackPlan draw_long_run(std::uint64_t seed, Nanos duration) {
+  RackPlan plan;
+  plan.seed = seed;
+  plan.hosts = 3;
+  plan.workers_per_host = 2;
+  plan.quota = 3;
+  plan.slices = 2;
+  plan.clients = 2;
+  plan.sync_interval = milliseconds(100);
+  plan.queue_capacity = 32;
+  plan.spill = 1;
+  plan.drain = 4;
+  plan.hold_slots = 8;
+  plan.mean_service = milliseconds(10);
+  plan.mean_gap = milliseconds(8);
+  plan.requests = static_cast<unsigned>(duration.value / plan.mean_gap.value);
+  plan.timeout = milliseconds(300);
+  plan.max_outstanding = 24;
+  plan.client_faults = plan.switch_faults = plan.host_faults = {.loss = 0.02,
+                                                                .duplicate = 0.02,
+                                                                .delay = 0.05,
+                                                                .reorder = 0.05,
+                                                                .max_delay = milliseconds(20),
+                                                                .storage_packets = 64};
+  plan.repeats_requests = true;
+  plan.faults_until = duration;
+  Prng prng(seed, 6);
+  const Nanos step = milliseconds(500);
+  for (Nanos at{}; at < duration; at += step) {
+    plan.script.push_back(
+        draw_event(prng, at, at + step, Misfortune::kCutHost, kMisfortunes, milliseconds(400)));
+  }
+  return plan;
 }
 
 }  // namespace rain::rack

@@ -47,6 +47,17 @@ class CountingProgram {
   }
   void forget_dead_tokens(SliceId slice) { inner_.forget_dead_tokens(slice); }
 
+  /// Tasks that wait in the slice.
+  std::uint64_t waiting(SliceId slice) {
+    std::int64_t balance = 0;
+    if constexpr (requires { inner_.gate(slice); }) {
+      balance = inner_.gate(slice).balance;
+    } else {
+      balance = inner_.balance(slice);
+    }
+    return balance < 0 ? static_cast<std::uint64_t>(-balance) : 0;
+  }
+
  private:
   Inner inner_;
   std::vector<Record>& records_;
@@ -69,7 +80,7 @@ struct SwitchLife {
         memory(Program::kRegisters, shape, storage.bytes()),
         program(memory, records),
         transport(std::move(net)),
-        counters(1),
+        counters(shape.slices),
         agent(program, memory, transport, counters, boot) {}
 
   PageBuffer storage;

@@ -1,4 +1,5 @@
-// The rack's promises under thousands of small simulations. RAIN_SEED=n replays one; RAIN_SEEDS=n runs so many.
+// The rack's promises under thousands of small simulations. RAIN_SEED=n replays one; RAIN_SEEDS=n runs so many. And under
+// a long one, RAIN_RACK_MINUTES=n.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -73,6 +74,49 @@ TEST(Rack, rain_paper__serves_everything_without_faults) {
   const auto [first, end] = seeds(100);
   for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) run_without_faults<RainPaper>(seed);
 }
+
+/// Quotas fall and rise, workers drain and change their slice, and no request is lost for it.
+template <typename Rack>
+void run_with_changes(std::uint64_t seed) {
+  SCOPED_TRACE("replay with RAIN_SEED=" + std::to_string(seed));
+  RackPlan plan = draw_rack(seed);
+  plan.queue_capacity = 4096;
+  plan.hold_slots = 4096;
+  plan.timeout = seconds(5);
+  draw_changes(plan);
+  Rack rack(plan);
+  rack.run();
+  for (const Record& record : rack.records()) {
+    ASSERT_EQ(record.delivered, 1u);
+    if (!record.dropped) {
+      ASSERT_EQ(record.executions, 1u) << "without faults every request is served";
+    } else if (record.reason != DropReason::kHandlerFailed) {
+      ASSERT_EQ(record.reason, DropReason::kDeadlinePassed) << drop_reason_name(record.reason);
+    }
+  }
+}
+
+TEST(Rack, rain__loses_nothing_to_changes_of_quotas_and_slices) {
+  const auto [first, end] = seeds(200);
+  for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) run_with_changes<Rain>(seed);
+}
+TEST(Rack, rain_paper__loses_nothing_to_changes_of_quotas_and_slices) {
+  const auto [first, end] = seeds(200);
+  for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) run_with_changes<RainPaper>(seed);
+}
+
+/// Two minutes; RAIN_RACK_MINUTES=n for n.
+template <typename Rack>
+void run_long() {
+  const char* many = std::getenv("RAIN_RACK_MINUTES");
+  const std::int64_t minutes = many != nullptr ? std::strtoll(many, nullptr, 10) : 2;
+  Rack rack(draw_long_run(seeds(1).first, seconds(60 * minutes)));
+  rack.run();
+  EXPECT_GT(rack.executions(), static_cast<std::uint64_t>(minutes) * 1000);
+}
+
+TEST(Rack, rain__survives_minutes_of_loss_crashes_and_moves) { run_long<Rain>(); }
+TEST(Rack, rain_paper__survives_minutes_of_loss_crashes_and_moves) { run_long<RainPaper>(); }
 
 TEST(Rack, run__replays_from_its_seed) {
   const auto digest = [](std::uint64_t seed) {

@@ -30,7 +30,9 @@ class SimulatedRack {
         service_prng_(plan.seed, 3),
         client_prng_(plan.seed, 4) {
     records_.reserve(plan.clients * plan.requests);
-    epochs_.assign(plan.workers(), Epoch{1});
+    for (unsigned worker = 0; worker < plan.workers(); ++worker) {
+      workers_.push_back({.slice = {static_cast<std::uint16_t>(worker % plan.slices)}, .quota = plan.quota});
+    }
     start_switch();
     hosts_.resize(plan.hosts);
     for (unsigned host = 0; host < plan.hosts; ++host) start_host(host);
@@ -78,29 +80,30 @@ class SimulatedRack {
     std::uint32_t ring = 1;
     while (ring < plan_.queue_capacity) ring *= 2;
     // Twice the tokens that workers may have out: after a restart, a late repeat of a token of the old life is filed
-    // beside its worker's new one, until a task takes it and is refused.
+    // beside its worker's new one, until a task takes it and is refused. Dead ones have no room of their own.
     std::uint32_t tokens = 1;
-    while (tokens < 2 * plan_.workers() * (kLevelled ? 1 : plan_.quota)) tokens *= 2;
-    const dataplane::MemoryShape shape{.slices = 1,
+    while (tokens < 2 * plan_.workers() * (kLevelled ? 1 : kLargestQuota)) tokens *= 2;
+    const dataplane::MemoryShape shape{.slices = plan_.slices,
                                        .workers = plan_.workers(),
                                        .task_ring = ring,
                                        .token_ring = tokens,
                                        .hold_slots = plan_.hold_slots};
     switch_.emplace(shape, open(kSwitch, plan_.switch_faults), records_, BootId{++boots_});
-    switch_->memory.set_slice({0}, {.present = true,
-                                    .queue_capacity = plan_.queue_capacity,
-                                    .spill = plan_.spill,
-                                    .drain = plan_.drain,
-                                    .depth = static_cast<std::uint8_t>(plan_.quota)});
-    switch_->memory.set_type({0}, {0});
+    for (std::uint16_t slice = 0; slice < plan_.slices; ++slice) {
+      switch_->memory.set_slice({slice}, {.present = true,
+                                          .queue_capacity = plan_.queue_capacity,
+                                          .spill = plan_.spill,
+                                          .drain = plan_.drain});
+      switch_->memory.set_type({slice}, {slice});
+    }
     for (unsigned worker = 0; worker < plan_.workers(); ++worker) set_worker(worker);
   }
 
   void set_worker(unsigned worker) {
     switch_->memory.set_worker({static_cast<std::uint16_t>(worker)},
                                {.present = true,
-                                .slice = {0},
-                                .epoch = epochs_[worker],
+                                .slice = workers_[worker].slice,
+                                .epoch = workers_[worker].epoch,
                                 .token_key = kKey,
                                 .address = host_address(worker / plan_.workers_per_host)});
   }
@@ -119,6 +122,36 @@ class SimulatedRack {
     options.horizon = microseconds(500);
     hosts_[host] = std::make_unique<worker::EmulatedWorkers<Net>>(open(host_address(host), plan_.host_faults),
                                                                   options, now_);
+    for (unsigned i = 0; i < plan_.workers_per_host; ++i) {
+      WorkerPlan& worker = workers_[host * plan_.workers_per_host + i];
+      worker.bound = std::max(plan_.quota, worker.quota);
+      hosts_[host]->set_quota(i, worker.quota, now_);
+    }
+  }
+
+  void set_quota(unsigned worker, unsigned quota) {
+    worker::EmulatedWorkers<Net>& host = *hosts_[worker / plan_.workers_per_host];
+    const unsigned index = worker % plan_.workers_per_host;
+    workers_[worker].quota = quota;
+    workers_[worker].bound = std::max(quota, host.core(index).ledger()->capacity());
+    host.set_quota(index, quota, now_);
+  }
+
+  void move(unsigned worker, SliceId to, bool told) {
+    const SliceId from = workers_[worker].slice;
+    if (std::count_if(workers_.begin(), workers_.end(),
+                      [from](const WorkerPlan& plan) { return plan.slice == from; }) == 1) {
+      return;
+    }
+    workers_[worker].slice = to;
+    begin_epoch(worker, from);
+    if (told) hosts_[worker / plan_.workers_per_host]->ask_now(worker % plan_.workers_per_host, now_);
+  }
+
+  void begin_epoch(unsigned worker, SliceId of_its_tokens) {
+    ++workers_[worker].epoch.value;
+    set_worker(worker);
+    switch_->program.forget_dead_tokens(of_its_tokens);
   }
 
   void start_client() {
@@ -148,9 +181,12 @@ class SimulatedRack {
       case Misfortune::kRestartHost:
         return start_host(host);
       case Misfortune::kRaiseEpoch:
-        ++epochs_[worker].value;
-        set_worker(worker);
-        return switch_->program.forget_dead_tokens({0});
+        return begin_epoch(worker, workers_[worker].slice);
+      case Misfortune::kSetQuota:
+        return set_quota(worker, event.value % (kLargestQuota + 1));
+      case Misfortune::kMove:
+        return move(worker, {static_cast<std::uint16_t>((workers_[worker].slice.value + 1) % plan_.slices)},
+                    event.told);
     }
   }
 
@@ -167,7 +203,7 @@ class SimulatedRack {
       settle();
       if (testing::Test::HasFailure()) return;
       now_ = std::max(next_event(), now_ + Nanos{1});
-      ASSERT_LT(now_, seconds(10)) << "the rack never comes to rest";
+      ASSERT_LT(now_, plan_.faults_until + seconds(20)) << "the rack never comes to rest";
     }
   }
 
@@ -229,7 +265,8 @@ class SimulatedRack {
     records_.emplace_back();
     const auto accepted =
         client.agent->submit(std::span(bytes).first(size),
-                             {.deadline = client_prng_.chance(0.1) ? plan_.mean_service : Nanos{},
+                             {.type = {static_cast<std::uint16_t>(client_prng_.below(plan_.slices))},
+                              .deadline = client_prng_.chance(0.1) ? plan_.mean_service : Nanos{},
                               .retries = plan_.retries,
                               .cookie = number},
                              now_);
@@ -271,8 +308,8 @@ class SimulatedRack {
   }
 
   void check() {
-    promises_.check_workers(hosts_);
-    promises_.check_switch(*switch_);
+    promises_.check_workers(hosts_, workers_);
+    promises_.check_switch(*switch_, workers_);
   }
 
   /// The faults stop; all that is open ends, and within the bound all tokens are home.
@@ -286,13 +323,16 @@ class SimulatedRack {
     for (const auto& host : hosts_) host->transport().set_options(none);
     for (ClientState& client : clients_) client.agent->transport().set_options(none);
 
+    for (unsigned worker = 0; worker < plan_.workers(); ++worker) {
+      if (workers_[worker].quota == 0) set_quota(worker, 1);  // or its slice may have nobody to serve it
+    }
     // Lost tokens come home within the bound, and then every task that still waits is served.
     const Nanos bound = now_ + plan_.sync_interval * kHealIntervals + kSlack;
     run_until([&] { return now_ >= bound && quiet(); });
     if (testing::Test::HasFailure()) return;
     ASSERT_LE(now_, bound + plan_.timeout * std::int64_t{plan_.retries + 1} + kSlack)
         << "requests outlive their timeouts";
-    promises_.check_tokens_are_home(*switch_, hosts_);
+    promises_.check_tokens_are_home(*switch_, hosts_, workers_);
     promises_.check_records(records_);
   }
 
@@ -323,7 +363,7 @@ class SimulatedRack {
   Prng client_prng_;
   Nanos now_{};
   std::vector<Record> records_;
-  std::vector<Epoch> epochs_;
+  std::vector<WorkerPlan> workers_;
   std::optional<SwitchLife<Program>> switch_;
   Hosts hosts_;
   std::vector<ClientState> clients_;
