@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -54,6 +55,7 @@ class ClientShares {
   Result<void> leave(ClientId id);
   /// Weights outlive their clients.
   Result<void> order_weight(const std::string& name, std::uint32_t weight);
+  void restore_weights(std::map<std::string, std::uint32_t> ordered) { ordered_ = std::move(ordered); }
   /// Removes clients whose leases have ended. Returns how many.
   unsigned expire(Nanos now);
   /// All leases end that much later.

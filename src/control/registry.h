@@ -27,9 +27,11 @@ namespace rain::control {
 
 struct RegistryOptions {
   std::uint64_t instance = 1;  ///< another number for each registry that was not restored
+  Epoch first_epoch{};  ///< of workers that say nothing of theirs; differs between instances, or tokens might outlive one
   Nanos lease = seconds(3);    ///< a server that is silent for longer is taken out, 100 ms .. 1 h
   std::uint32_t max_slices = dataplane::kMaxSlices;    ///< what the switches have room for
   std::uint32_t max_workers = dataplane::kMaxWorkers;  ///< likewise: ids are below it
+  std::uint32_t max_queue_capacity = dataplane::kMaxQueueCapacity;  ///< likewise
   std::function<std::uint32_t()> draw_key{};  ///< token keys; never called for workers that bring theirs
 };
 

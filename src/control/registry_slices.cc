@@ -38,10 +38,10 @@ std::string Registry::left_empty(SliceId slice) const {
 Result<Done> Registry::add_slice(SliceRow slice) {
   if (!is_name(slice.name))
     return refuse(Reason::kOutOfRange, fmt::format("slice {}: {}", shown_name(slice.name), kNameAllowed));
-  if (slice.queue_capacity < 1 || slice.queue_capacity > dataplane::kMaxQueueCapacity) {
+  if (slice.queue_capacity < 1 || slice.queue_capacity > options_.max_queue_capacity) {
     return refuse(Reason::kOutOfRange,
                   fmt::format("slice \"{}\": capacity {}: 1 to {} is allowed", slice.name,
-                              slice.queue_capacity, dataplane::kMaxQueueCapacity));
+                              slice.queue_capacity, options_.max_queue_capacity));
   }
   if (slice.spill.value_or(0) > slice.queue_capacity) {
     return refuse(Reason::kOutOfRange, fmt::format("slice \"{}\": spill {}: at most its capacity, {}",
@@ -108,9 +108,9 @@ Result<Done> Registry::set_slice(const std::string& name, const SlicePatch& patc
   if (patch.default_spill) changed.spill.reset();
   if (patch.spill) changed.spill = patch.spill;
   if (patch.drain) changed.drain = *patch.drain;
-  if (changed.queue_capacity < 1 || changed.queue_capacity > dataplane::kMaxQueueCapacity) {
+  if (changed.queue_capacity < 1 || changed.queue_capacity > options_.max_queue_capacity) {
     return refuse(Reason::kOutOfRange, fmt::format("slice \"{}\": capacity {}: 1 to {} is allowed", name,
-                                                   changed.queue_capacity, dataplane::kMaxQueueCapacity));
+                                                   changed.queue_capacity, options_.max_queue_capacity));
   }
   if (changed.spill.value_or(0) > changed.queue_capacity) {
     return refuse(Reason::kOutOfRange, fmt::format("slice \"{}\": spill {}: at most its capacity, {}", name,

@@ -140,7 +140,7 @@ void Registry::put(const ServerClaim& server, const WorkerClaim& claim, SliceId 
     return;
   if (!known) {
     row.id = claim.id;
-    row.epoch = claim.has_state ? claim.epoch : Epoch{};
+    row.epoch = claim.has_state ? claim.epoch : options_.first_epoch;
   } else if (!entry.removed) {
     ++row.epoch.value;  // those that are out have a new one already
   }

@@ -1,0 +1,115 @@
+#include "control/rpc/client_link.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "control/rpc/channel.h"
+#include "control/rpc/credentials.h"
+#include "control/rpc/link_notes.h"
+#include "rain/v1/control.grpc.pb.h"
+
+namespace rain::control {
+namespace {
+
+constexpr Nanos kCallLimit = seconds(1);
+constexpr std::uint32_t kHeartbeatsInALease = 6;
+constexpr std::uint32_t kLongestHeartbeatMs = 500;
+/// While it wants more than it has: what others give back is asked for soon.
+constexpr std::uint32_t kHungryHeartbeatMs = 50;
+
+class Link final : public ClientLink {
+ public:
+  Link(const ClientLinkOptions& options, ClientLinkHooks hooks)
+      : options_(options),
+        hooks_(std::move(hooks)),
+        notes_(hooks_.note),
+        stub_(v1::Clients::NewStub(open_channel(options.controller))),
+        thread_([this](auto& context, auto& stopping) { return attach(context, stopping); }) {}
+
+  ~Link() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    thread_.stop();
+    if (id_ == 0) return;
+    grpc::ClientContext context;
+    set_time_limit(context, kCallLimit);
+    v1::ClientLeave leave;
+    leave.set_id(id_);
+    v1::ClientLeft left;
+    stub_->Leave(&context, leave, &left);  // if it is not heard, the lease ends by itself
+  }
+
+ private:
+  bool attach(grpc::ClientContext& context, const std::atomic<bool>& stopping) {
+    set_time_limit(context, kCallLimit);
+    v1::ClientHello hello;
+    hello.set_name(options_.name);
+    hello.set_incarnation(options_.incarnation);
+    hello.set_weight(options_.weight);
+    hello.set_in_use(hooks_.usage().in_use);
+    v1::ClientShare share;
+    grpc::Status status = stub_->Register(&context, hello, &share);
+    const bool told = status.ok();
+    if (told) notes_.attached();
+    while (status.ok()) {
+      id_ = share.id();
+      take(share.share());
+      if (!pause(share)) return told;
+      status = heartbeat(share);
+    }
+    id_ = 0;
+    if (!stopping.load()) notes_.lost(problem_text(options_.controller, status));
+    return told;
+  }
+
+  grpc::Status heartbeat(v1::ClientShare& share) {
+    grpc::ClientContext context;
+    set_time_limit(context, kCallLimit);
+    const ClientUsage usage = hooks_.usage();
+    v1::ClientHeartbeat beat;
+    beat.set_id(share.id());
+    beat.set_in_use(usage.in_use);
+    beat.set_wanted(usage.wanted);
+    return stub_->Heartbeat(&context, beat, &share);
+  }
+
+  void take(std::uint32_t share) {
+    if (share_ == share) return;
+    share_ = share;
+    hooks_.share(share);
+  }
+
+  /// Until the next heartbeat; false: it is over.
+  bool pause(const v1::ClientShare& share) {
+    std::uint32_t pause_ms = std::min(share.lease_ms() / kHeartbeatsInALease, kLongestHeartbeatMs);
+    if (hooks_.usage().wanted >= share.share()) pause_ms = std::min(pause_ms, kHungryHeartbeatMs);
+    std::unique_lock lock(mutex_);
+    return !wake_.wait_for(lock, std::chrono::milliseconds(pause_ms), [this] { return stopping_; });
+  }
+
+  ClientLinkOptions options_;
+  ClientLinkHooks hooks_;
+  LinkNotes notes_;
+  std::unique_ptr<v1::Clients::Stub> stub_;
+  std::optional<std::uint32_t> share_;
+  std::uint32_t id_ = 0;  // 0: not registered
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  LinkThread thread_;  // last: begins when all else is there
+};
+
+}  // namespace
+
+tl::expected<std::unique_ptr<ClientLink>, std::string> ClientLink::open(const ClientLinkOptions& options,
+                                                                        ClientLinkHooks hooks) {
+  if (auto problem = security_problem(options.controller, unix_seconds_now()); !problem.empty())
+    return tl::unexpected(problem);
+  return std::make_unique<Link>(options, std::move(hooks));
+}
+
+}  // namespace rain::control

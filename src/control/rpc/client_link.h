@@ -1,0 +1,42 @@
+// A client's link to the controller: registers, says now and then what it has in flight and wants, and hears its share.
+// While the controller is away the share stays as it is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+
+#include "control/rpc/security.h"
+
+namespace rain::control {
+
+struct ClientLinkOptions {
+  ControllerAddress controller{};
+  std::string name{};             ///< unique in the rack
+  std::uint64_t incarnation = 0;  ///< differs for each life
+  std::uint32_t weight = 1;       ///< 1..kMaxShareWeight
+};
+
+struct ClientUsage {
+  std::uint32_t in_use = 0;  ///< requests in flight
+  std::uint32_t wanted = 0;  ///< those and the ones that wait for room
+};
+
+struct ClientLinkHooks {
+  std::function<ClientUsage()> usage{};
+  std::function<void(std::uint32_t share)> share{};  ///< each time it changes
+  /// One line when the controller was reached, lost, or cannot be reached, each once.
+  std::function<void(const std::string&)> note{};
+};
+
+class ClientLink {
+ public:
+  /// Begins; does not wait for the controller. Hooks are called on the link's thread. The error is one line.
+  static tl::expected<std::unique_ptr<ClientLink>, std::string> open(const ClientLinkOptions& options,
+                                                                     ClientLinkHooks hooks);
+  virtual ~ClientLink() = default;  ///< gives the share back; after it no hook is called
+};
+
+}  // namespace rain::control
