@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -180,9 +181,13 @@ RackFile RackFile::read(const std::string& path) {
   std::vector<TomlReader> slices = reader.tables("slice");
   std::vector<TomlReader> servers = reader.tables("server");
   auto load = reader.table("load");
+  auto controller = reader.table("controller");
   reader.finish();
   if (servers.empty()) reader.refuse_table("there is no [[server]]; a rack has at least one");
   if (in_switch) read_switch(*in_switch, rack.in_switch);
+  if (controller) {
+    rack.controller = ControllerSection::read(*controller, std::filesystem::path(path).parent_path().string());
+  }
   std::vector<SwitchSlice>& switch_slices = rack.in_switch.slices;
   for (TomlReader& one : slices) {
     switch_slices.push_back(read_slice(one, switch_slices.size()));

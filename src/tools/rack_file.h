@@ -16,6 +16,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "softswitch/switch_options.h"
+#include "tools/controller_section.h"
 #include "tools/load_section.h"
 
 namespace rain::tools {
@@ -52,6 +53,7 @@ struct RackFile {
   softswitch::SwitchOptions in_switch;  ///< [switch] and [[slice]], with the workers of all servers
   std::vector<ServerSection> servers;
   std::optional<LoadSection> load;
+  std::optional<ControllerSection> controller;  ///< absent: the rack is as the file says, for good
 
   /// Reads, checks and completes. Throws InputError with one line that says what is wrong, where, and what is
   /// allowed.
