@@ -79,7 +79,12 @@ std::uint64_t Controller::attach_switch(const std::string& name, BootId boot_id)
   if (switches_.size() >= kMostSwitches)
     std::erase_if(switches_, [](const auto& entry) { return !entry.second.attached; });
   SwitchRow& row = switches_[name];
-  row = {.name = name, .boot_id = boot_id, .attached = true, .version = 0, .refusal = {}, .session = next_session_++};
+  row = {.name = name,
+         .boot_id = boot_id,
+         .attached = true,
+         .version = 0,
+         .refusal = {},
+         .session = next_session_++};
   return row.session;
 }
 

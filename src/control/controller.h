@@ -28,8 +28,8 @@ struct SwitchRow {
   std::string name{};
   BootId boot_id{};
   bool attached = false;
-  Version version = 0;      ///< that it has applied
-  std::string refusal{};    ///< why it did not apply the newest; "": it did
+  Version version = 0;    ///< that it has applied
+  std::string refusal{};  ///< why it did not apply the newest; "": it did
   std::uint64_t session = 0;
 };
 
@@ -80,7 +80,8 @@ class Controller {
 
   /// A switch has come: the number of its session.
   std::uint64_t attach_switch(const std::string& name, BootId boot_id);
-  void answer_switch(const std::string& name, std::uint64_t session, Version version, const std::string& refusal);
+  void answer_switch(const std::string& name, std::uint64_t session, Version version,
+                     const std::string& refusal);
   void detach_switch(const std::string& name, std::uint64_t session);
 
   Changes changes_since(std::uint64_t instance, Version version) const;

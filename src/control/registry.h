@@ -27,10 +27,11 @@ namespace rain::control {
 
 struct RegistryOptions {
   std::uint64_t instance = 1;  ///< another number for each registry that was not restored
-  Epoch first_epoch{};  ///< of workers that say nothing of theirs; differs between instances, or tokens might outlive one
-  Nanos lease = seconds(3);    ///< a server that is silent for longer is taken out, 100 ms .. 1 h
-  std::uint32_t max_slices = dataplane::kMaxSlices;    ///< what the switches have room for
-  std::uint32_t max_workers = dataplane::kMaxWorkers;  ///< likewise: ids are below it
+  Epoch
+      first_epoch{};  ///< of workers that say nothing of theirs; differs between instances, or tokens might outlive one
+  Nanos lease = seconds(3);  ///< a server that is silent for longer is taken out, 100 ms .. 1 h
+  std::uint32_t max_slices = dataplane::kMaxSlices;                 ///< what the switches have room for
+  std::uint32_t max_workers = dataplane::kMaxWorkers;               ///< likewise: ids are below it
   std::uint32_t max_queue_capacity = dataplane::kMaxQueueCapacity;  ///< likewise
   std::function<std::uint32_t()> draw_key{};  ///< token keys; never called for workers that bring theirs
 };
@@ -104,6 +105,7 @@ class Registry {
   RegistryState state() const;
 
   // Slices and types.
+  /// Its id is chosen here; a capacity of 0 is the default, or what the switches have room for.
   Result<Done> add_slice(SliceRow slice);
   Result<Done> remove_slice(const std::string& name);
   Result<Done> set_slice(const std::string& name, const SlicePatch& patch);
@@ -122,6 +124,9 @@ class Registry {
   /// An agent asks for a move of a worker of its own.
   Result<Done> request_move(const std::string& server, std::uint64_t session, WorkerId worker,
                             const std::string& slice, Nanos now);
+  /// An agent asks for another spill threshold of a slice that its workers serve. More than the capacity is the capacity.
+  Result<Done> request_spill(const std::string& server, std::uint64_t session, const std::string& slice,
+                             std::uint32_t spill, Nanos now);
   /// The stream has ended; the lease goes on.
   void detach(const std::string& server, std::uint64_t session);
 

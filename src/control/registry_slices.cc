@@ -1,6 +1,8 @@
 // The registry's slices and task types; see registry.h.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "control/names.h"
 #include "control/registry.h"
 
@@ -38,7 +40,9 @@ std::string Registry::left_empty(SliceId slice) const {
 Result<Done> Registry::add_slice(SliceRow slice) {
   if (!is_name(slice.name))
     return refuse(Reason::kOutOfRange, fmt::format("slice {}: {}", shown_name(slice.name), kNameAllowed));
-  if (slice.queue_capacity < 1 || slice.queue_capacity > options_.max_queue_capacity) {
+  if (slice.queue_capacity == 0)
+    slice.queue_capacity = std::min(dataplane::kDefaultQueueCapacity, options_.max_queue_capacity);
+  if (slice.queue_capacity > options_.max_queue_capacity) {
     return refuse(Reason::kOutOfRange,
                   fmt::format("slice \"{}\": capacity {}: 1 to {} is allowed", slice.name,
                               slice.queue_capacity, options_.max_queue_capacity));

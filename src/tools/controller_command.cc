@@ -40,15 +40,14 @@ std::uint32_t draw_key() {
 
 control::ControllerOptions options_of(const RackFile& rack) {
   const ControllerSection& section = *rack.controller;
-  control::ControllerOptions options{
-      .registry = {.instance = draw(),
-                   .first_epoch = {static_cast<std::uint16_t>(draw())},
-                   .lease = section.lease,
-                   .max_slices = rack.in_switch.max_slices,
-                   .max_workers = rack.in_switch.max_workers,
-                   .max_queue_capacity = rack.in_switch.max_queue_capacity,
-                   .draw_key = draw_key},
-      .client_lease = section.lease};
+  control::ControllerOptions options{.registry = {.instance = draw(),
+                                                  .first_epoch = {static_cast<std::uint16_t>(draw())},
+                                                  .lease = section.lease,
+                                                  .max_slices = rack.in_switch.max_slices,
+                                                  .max_workers = rack.in_switch.max_workers,
+                                                  .max_queue_capacity = rack.in_switch.max_queue_capacity,
+                                                  .draw_key = draw_key},
+                                     .client_lease = section.lease};
   for (const softswitch::SwitchSlice& slice : rack.in_switch.slices) {
     control::SliceRow row;
     row.name = slice.name;

@@ -19,7 +19,8 @@ ControllerSection ControllerSection::read(TomlReader& reader, const std::string&
   reader.parsed("listen", "an address and port as a string", [&](std::string_view text) {
     const auto endpoint = parse_endpoint(text);
     if (endpoint) section.address.endpoint = *endpoint;
-    const bool usable = endpoint.has_value() && endpoint->port != 0 && endpoint->address != Endpoint{}.address &&
+    const bool usable = endpoint.has_value() && endpoint->port != 0 &&
+                        endpoint->address != Endpoint{}.address &&
                         endpoint->address != Endpoint::v4(0, 0, 0, 0, 0).address;
     return usable ? "" : "an address that all processes reach, such as \"10.0.0.1:9700\" or \"[::1]:9700\"";
   });

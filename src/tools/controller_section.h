@@ -12,8 +12,8 @@ namespace rain::tools {
 
 struct ControllerSection {
   control::ControllerAddress address{Endpoint::v4(127, 0, 0, 1, 9700), {}};
-  std::string state_file{};    ///< "": nothing is kept
-  Nanos lease = seconds(3);    ///< a server or client that is silent for longer is taken out
+  std::string state_file{};  ///< "": nothing is kept
+  Nanos lease = seconds(3);  ///< a server or client that is silent for longer is taken out
   std::uint32_t line = 0;
 
   /// Throws InputError. `folder`: of the rack file; relative paths start there.

@@ -83,7 +83,7 @@ Order new_slice(const Flags& flags) {
   control::AddSliceOrder order;
   order.slice.name = flags.slice;
   order.slice.other_types = settings.other_types;
-  order.slice.queue_capacity = settings.patch.queue_capacity.value_or(order.slice.queue_capacity);
+  order.slice.queue_capacity = settings.patch.queue_capacity.value_or(0);  // 0: the controller's default
   order.slice.spill = settings.patch.spill;
   order.slice.drain = settings.patch.drain.value_or(order.slice.drain);
   return order;
@@ -126,7 +126,8 @@ class Verbs {
  public:
   Verbs(CLI::App& app, std::shared_ptr<Flags> flags) : app_(app), flags_(std::move(flags)) {
     app_.require_subcommand(1);
-    app_.add_option("--config", flags_->config, "the rack file, with a [controller] (rack.toml)")->type_name("FILE");
+    app_.add_option("--config", flags_->config, "the rack file, with a [controller] (rack.toml)")
+        ->type_name("FILE");
   }
 
   template <typename Make>
@@ -134,8 +135,10 @@ class Verbs {
     CLI::App& verb = *app_.add_subcommand(name, help);
     verb.fallthrough();
     verb.add_flag("--json", flags_->json, "one JSON object on standard output");
-    verb.add_option("--if-version", flags_->if_version, "only if the tables have this version")->type_name("N");
-    verb.callback([run = run_, flags = flags_, make] { *run = [flags, make] { return send(*flags, make(*flags)); }; });
+    verb.add_option("--if-version", flags_->if_version, "only if the tables have this version")
+        ->type_name("N");
+    verb.callback(
+        [run = run_, flags = flags_, make] { *run = [flags, make] { return send(*flags, make(*flags)); }; });
     return verb;
   }
   void status() {
@@ -162,15 +165,19 @@ void declare_worker_verbs(Verbs& verbs, Flags& flags) {
     verb.add_flag("--force", flags.force, "even if its slice is left without a worker");
   };
   CLI::App& drain = verbs.add("drain", "a worker serves what it holds, then leaves: no request is lost",
-                              [](const Flags& f) { return Order(control::DrainOrder{worker_of(f), f.force}); });
+                              [](const Flags& f) {
+                                return Order(control::DrainOrder{worker_of(f), f.force});
+                              });
   worker(drain), force(drain);
-  CLI::App& remove = verbs.add("remove", "a worker leaves at once",
-                               [](const Flags& f) { return Order(control::RemoveOrder{worker_of(f), f.force}); });
+  CLI::App& remove = verbs.add("remove", "a worker leaves at once", [](const Flags& f) {
+    return Order(control::RemoveOrder{worker_of(f), f.force});
+  });
   worker(remove), force(remove);
   worker(verbs.add("resume", "a worker that was drained or removed serves again",
                    [](const Flags& f) { return Order(control::ResumeOrder{worker_of(f)}); }));
-  CLI::App& move = verbs.add("move", "a worker serves another slice",
-                             [](const Flags& f) { return Order(control::MoveOrder{worker_of(f), f.slice, f.force}); });
+  CLI::App& move = verbs.add("move", "a worker serves another slice", [](const Flags& f) {
+    return Order(control::MoveOrder{worker_of(f), f.slice, f.force});
+  });
   worker(move), force(move);
   move.add_option("SLICE", flags.slice, "name")->required();
   CLI::App& quota = verbs.add("set-quota", "how many tasks a worker may hold; its agent adapts it from there",
@@ -184,7 +191,9 @@ void declare_worker_verbs(Verbs& verbs, Flags& flags) {
 
 void declare_slice_verbs(Verbs& verbs, Flags& flags) {
   const auto slice = [&flags](CLI::App& verb) { verb.add_option("SLICE", flags.slice, "name")->required(); };
-  const auto type = [&flags](CLI::App& verb) { verb.add_option("TYPE", flags.type, "task type")->required(); };
+  const auto type = [&flags](CLI::App& verb) {
+    verb.add_option("TYPE", flags.type, "task type")->required();
+  };
   CLI::App& add = verbs.add("add-slice", "a new slice", new_slice);
   slice(add);
   add.add_option("SETTING", flags.settings, "spill=N, drain=N, capacity=N, types=others");
@@ -195,19 +204,22 @@ void declare_slice_verbs(Verbs& verbs, Flags& flags) {
   });
   slice(set);
   set.add_option("SETTING", flags.settings, "spill=N or spill=default, drain=N, capacity=N");
-  CLI::App& master = verbs.add("master", "name the worker that takes a slice's sticky tasks",
-                               [](const Flags& f) { return Order(control::MasterOrder{f.slice, worker_of(f)}); });
+  CLI::App& master =
+      verbs.add("master", "name the worker that takes a slice's sticky tasks", [](const Flags& f) {
+        return Order(control::MasterOrder{f.slice, worker_of(f)});
+      });
   slice(master);
   master.add_option("WORKER", flags.worker, "worker id")->required();
-  CLI::App& add_type = verbs.add("add-type", "a slice serves a task type",
-                                 [](const Flags& f) { return Order(control::AddTypeOrder{type_of(f), f.slice, f.move}); });
+  CLI::App& add_type = verbs.add("add-type", "a slice serves a task type", [](const Flags& f) {
+    return Order(control::AddTypeOrder{type_of(f), f.slice, f.move});
+  });
   type(add_type), slice(add_type);
   add_type.add_flag("--move", flags.move, "even if another slice has it");
   type(verbs.add("remove-type", "no slice names a task type any more",
                  [](const Flags& f) { return Order(control::RemoveTypeOrder{type_of(f)}); }));
   CLI::App& weight = verbs.add("weight", "a client's part of the rack's room", [](const Flags& f) {
-    return Order(
-        control::WeightOrder{f.client, number<std::uint32_t>("WEIGHT", f.number, 1, control::kMaxShareWeight)});
+    return Order(control::WeightOrder{
+        f.client, number<std::uint32_t>("WEIGHT", f.number, 1, control::kMaxShareWeight)});
   });
   weight.add_option("CLIENT", flags.client, "name")->required();
   weight.add_option("WEIGHT", flags.number, "1 to 1000")->required();

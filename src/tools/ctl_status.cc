@@ -33,8 +33,8 @@ std::string types_of(const RackStatus& status, const control::SliceRow& slice) {
 }
 
 std::size_t serving_in(const RackStatus& status, SliceId slice) {
-  return static_cast<std::size_t>(
-      std::count_if(status.workers.begin(), status.workers.end(), [slice](const control::WorkerStatus& worker) {
+  return static_cast<std::size_t>(std::count_if(
+      status.workers.begin(), status.workers.end(), [slice](const control::WorkerStatus& worker) {
         return worker.row.slice == slice && worker.row.state == WorkerState::kServing;
       }));
 }
@@ -52,9 +52,9 @@ std::string slices_text(const RackStatus& status) {
 }
 
 std::string workers_text(const RackStatus& status) {
-  std::string text = fmt::format("{:>6} {:<16} {:<16} {:<9} {:>5} {:>5} {:>6} {:>7} {:>9} {:>12}  {}\n", "worker",
-                                 "server", "slice", "state", "quota", "held", "idle", "epoch", "slowdown", "served",
-                                 "address");
+  std::string text =
+      fmt::format("{:>6} {:<16} {:<16} {:<9} {:>5} {:>5} {:>6} {:>7} {:>9} {:>12}  {}\n", "worker", "server",
+                  "slice", "state", "quota", "held", "idle", "epoch", "slowdown", "served", "address");
   for (const control::WorkerStatus& worker : status.workers) {
     const control::WorkerRow& row = worker.row;
     std::string quota = std::to_string(row.quota), held = "-", idle = "-", slowdown = "-", served = "-";
@@ -66,8 +66,8 @@ std::string workers_text(const RackStatus& status) {
       served = std::to_string(worker.report->served);
     }
     text += fmt::format("{:>6} {:<16} {:<16} {:<9} {:>5} {:>5} {:>6} {:>7} {:>9} {:>12}  {}\n", row.id.value,
-                        row.server, slice_name(status, row.slice), worker_state_name(row.state), quota, held, idle,
-                        row.epoch.value, slowdown, served, format_endpoint(row.address));
+                        row.server, slice_name(status, row.slice), worker_state_name(row.state), quota, held,
+                        idle, row.epoch.value, slowdown, served, format_endpoint(row.address));
   }
   return text;
 }
@@ -75,17 +75,18 @@ std::string workers_text(const RackStatus& status) {
 std::string peers_text(const RackStatus& status) {
   std::string text;
   for (const control::SwitchRow& one : status.switches) {
-    text += fmt::format("switch {}: {}, tables of version {}{}\n", one.name, one.attached ? "attached" : "away",
-                        one.version, one.refusal.empty() ? "" : ", refused the newest: " + one.refusal);
+    text +=
+        fmt::format("switch {}: {}, tables of version {}{}\n", one.name, one.attached ? "attached" : "away",
+                    one.version, one.refusal.empty() ? "" : ", refused the newest: " + one.refusal);
   }
   for (const control::ServerStatus& one : status.servers) {
-    text += fmt::format("server {}: {}, lease {}\n", one.name, one.attached ? "attached" : "away",
-                        one.lease_left > Nanos{} ? fmt::format("ends in {:.1f} s", seconds_of(one.lease_left))
-                                                 : "has ended");
+    text += fmt::format(
+        "server {}: {}, lease {}\n", one.name, one.attached ? "attached" : "away",
+        one.lease_left > Nanos{} ? fmt::format("ends in {:.1f} s", seconds_of(one.lease_left)) : "has ended");
   }
   for (const control::ClientStatus& one : status.clients) {
-    text += fmt::format("client {}: share {}, in flight {}, wants {}, weight {}\n", one.row.name, one.row.share,
-                        one.row.in_use, one.row.wanted, one.row.weight);
+    text += fmt::format("client {}: share {}, in flight {}, wants {}, weight {}\n", one.row.name,
+                        one.row.share, one.row.in_use, one.row.wanted, one.row.weight);
   }
   return text;
 }
@@ -97,13 +98,15 @@ std::string status_text(const RackStatus& status) {
   text += fmt::format("room for {} requests; tables of version {}\n", status.room, status.version);
   for (const std::string& warning : status.warnings) text += "warning: " + warning + '\n';
   for (const auto& [reason, count] : status.refusals) text += fmt::format("refused, {}: {}\n", reason, count);
-  if (status.clock_jumps > 0) text += fmt::format("the controller stood still {} times\n", status.clock_jumps);
+  if (status.clock_jumps > 0)
+    text += fmt::format("the controller stood still {} times\n", status.clock_jumps);
   return text;
 }
 
 ordered_json status_json(const RackStatus& status) {
-  ordered_json slices = ordered_json::array(), workers = ordered_json::array(), switches = ordered_json::array(),
-               servers = ordered_json::array(), clients = ordered_json::array();
+  ordered_json slices = ordered_json::array(), workers = ordered_json::array(),
+               switches = ordered_json::array(), servers = ordered_json::array(),
+               clients = ordered_json::array();
   for (const control::SliceRow& slice : status.slices) {
     ordered_json types = ordered_json::array();
     for (const control::TypeRow& type : status.types) {
@@ -144,7 +147,8 @@ ordered_json status_json(const RackStatus& status) {
         {{"name", one.name}, {"attached", one.attached}, {"version", one.version}, {"refusal", one.refusal}});
   }
   for (const control::ServerStatus& one : status.servers)
-    servers.push_back({{"name", one.name}, {"attached", one.attached}, {"lease_left_s", seconds_of(one.lease_left)}});
+    servers.push_back(
+        {{"name", one.name}, {"attached", one.attached}, {"lease_left_s", seconds_of(one.lease_left)}});
   for (const control::ClientStatus& one : status.clients) {
     clients.push_back({{"name", one.row.name},
                        {"weight", one.row.weight},
@@ -152,10 +156,17 @@ ordered_json status_json(const RackStatus& status) {
                        {"in_use", one.row.in_use},
                        {"wanted", one.row.wanted}});
   }
-  return {{"schema", "rain.status/1"}, {"version", status.version}, {"slices", slices},
-          {"workers", workers},        {"switches", switches},      {"servers", servers},
-          {"clients", clients},        {"room", status.room},       {"warnings", status.warnings},
-          {"refusals", status.refusals}, {"clock_jumps", status.clock_jumps}};
+  return {{"schema", "rain.status/1"},
+          {"version", status.version},
+          {"slices", slices},
+          {"workers", workers},
+          {"switches", switches},
+          {"servers", servers},
+          {"clients", clients},
+          {"room", status.room},
+          {"warnings", status.warnings},
+          {"refusals", status.refusals},
+          {"clock_jumps", status.clock_jumps}};
 }
 
 }  // namespace rain::tools

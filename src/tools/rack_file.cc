@@ -22,6 +22,9 @@ using softswitch::SwitchSlice;
 
 constexpr std::uint16_t kFirstPort = 9100;
 constexpr WorkerId kNoId{UINT16_MAX};
+/// What a switch with a controller has room for at least, unless the file says otherwise.
+constexpr std::uint32_t kWorkerRoom = 256;
+constexpr std::uint32_t kSliceRoom = 16;
 
 std::string address_and_port(const std::string& address, unsigned port) {
   if (address.find(':') == address.npos) return fmt::format("{}:{}", address, port);
@@ -53,6 +56,9 @@ void read_switch(TomlReader reader, SwitchOptions& options) {
   reader.bytes("receive_buffer", options.receive_buffer_bytes, 0, 1 << 30);
   reader.bytes("send_buffer", options.send_buffer_bytes, 0, 1 << 30);
   reader.duration("drain_limit", options.drain_limit, Nanos{}, seconds(3600));
+  reader.integer("max_workers", options.max_workers, 1, dataplane::kMaxWorkers, "worker ids are below it");
+  reader.integer("max_slices", options.max_slices, 1, dataplane::kMaxSlices, "of each thread");
+  reader.integer("max_queue_capacity", options.max_queue_capacity, 1, dataplane::kMaxQueueCapacity, "tasks");
   reader.finish();
 }
 
@@ -186,7 +192,8 @@ RackFile RackFile::read(const std::string& path) {
   if (servers.empty()) reader.refuse_table("there is no [[server]]; a rack has at least one");
   if (in_switch) read_switch(*in_switch, rack.in_switch);
   if (controller) {
-    rack.controller = ControllerSection::read(*controller, std::filesystem::path(path).parent_path().string());
+    rack.controller =
+        ControllerSection::read(*controller, std::filesystem::path(path).parent_path().string());
   }
   std::vector<SwitchSlice>& switch_slices = rack.in_switch.slices;
   for (TomlReader& one : slices) {
@@ -214,6 +221,18 @@ RackFile RackFile::read(const std::string& path) {
   return rack;
 }
 
+void RackFile::make_room() {
+  std::uint32_t ids = kWorkerRoom, slices = kSliceRoom, capacity = 1;
+  for (const ServerSection& server : servers)
+    ids = std::max(ids, std::uint32_t{server.first_id.value} + server.workers);
+  for (const SwitchSlice& slice : in_switch.slices) capacity = std::max(capacity, slice.queue_capacity);
+  slices = std::max(slices, static_cast<std::uint32_t>(in_switch.slices.size()));
+  if (in_switch.max_workers == 0) in_switch.max_workers = ids;
+  if (in_switch.max_slices == 0) in_switch.max_slices = slices;
+  if (in_switch.max_queue_capacity == 0) in_switch.max_queue_capacity = capacity;
+  in_switch.quota = kMaxQuota;
+}
+
 void RackFile::list_workers() {
   in_switch.quota = 1;
   for (const ServerSection& server : servers) {
@@ -227,6 +246,7 @@ void RackFile::list_workers() {
                                    .weight = server.weight});
     }
   }
+  if (controller) make_room();
   if (const auto valid = in_switch.validate(); !valid)
     throw InputError(fmt::format("{}: {}", path, valid.error()));
 }

@@ -72,6 +72,7 @@ struct RackFile {
 
  private:
   void list_workers();
+  void make_room();  ///< for what a controller may add
   // What concerns several sections at once.
   void check_slices() const;
   void check_servers() const;

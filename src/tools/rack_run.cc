@@ -8,6 +8,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <vector>
 
 #include "tools/input_error.h"
 #include "tools/load_command.h"
@@ -54,6 +55,10 @@ bool RackRun::start(const LoadPlan& plan) {
   const std::string& scheduler = rack_.in_switch.program;
   supervisor_.start("switch", {"switch", "--config", rack_.path, "--scheduler", scheduler, "--json"}, true);
   wait_until_ready(0);
+  if (rack_.controller) {
+    controller_ = supervisor_.start("controller", {"controller", "--config", rack_.path});
+    wait_until_ready(1);
+  }
   for (const ServerSection& server : rack_.servers) {
     if (supervisor_.interrupted()) return false;
     supervisor_.start(server.name,
@@ -115,7 +120,12 @@ void RackRun::serve() {
 
 RackRun::Stopped RackRun::stop() {
   Stopped stopped;
+  std::vector<std::size_t> order;
   for (std::size_t i = 0; i < supervisor_.size(); ++i) {
+    if (i != controller_) order.push_back(i);
+  }
+  if (controller_) order.push_back(*controller_);  // last: servers say goodbye to it
+  for (const std::size_t i : order) {
     const Nanos patience = i == 0 ? rack_.in_switch.drain_limit + seconds(2) : kStopPatience;
     const bool by_itself = supervisor_.stop(i, patience);
     const Supervisor::Child& child = supervisor_.child(i);

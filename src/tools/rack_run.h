@@ -1,4 +1,4 @@
-// A whole rack as child processes: one switch, one process for each server. Started, asked, loaded and stopped by
+// A whole rack as child processes: one switch, one process for each server, a controller where the file has one. Started, asked, loaded and stopped by
 // `rain rack` and `rain compare`.
 #pragma once
 
@@ -37,7 +37,7 @@ class RackRun {
     std::optional<std::uint64_t> recirculations;  ///< from the counters that the switch printed
     std::string problem;  ///< a child had to be killed, or failed; "" when all is well
   };
-  /// Stops the switch, which drains to the servers, then those.
+  /// Stops the switch, which drains to the servers, then those, then the controller.
   Stopped stop();
 
   /// Service times that rate_of() measured.
@@ -51,6 +51,7 @@ class RackRun {
 
   Supervisor& supervisor_;
   const RackFile& rack_;
+  std::optional<std::size_t> controller_;
   std::optional<Calibration> calibration_;
 };
 

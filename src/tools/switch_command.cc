@@ -6,6 +6,7 @@
 
 #include "base/duration_text.h"
 #include "base/endpoint_text.h"
+#include "control/rpc/switch_link.h"
 #include "softswitch/switch_process.h"
 #include "tools/command.h"
 #include "tools/input_error.h"
@@ -74,6 +75,22 @@ void print_totals(const SwitchTotals& totals) {
              stderr);
 }
 
+std::unique_ptr<control::SwitchLink> open_link(const ControllerSection& controller,
+                                               softswitch::SwitchProcess& process) {
+  auto link = control::SwitchLink::open(
+      {.controller = controller.address,
+       .name = format_endpoint(process.local()),
+       .boot_id = process.boot_id()},
+      {.apply =
+           [&process](std::span<const softswitch::TableChange> changes) {
+             const auto applied = process.apply(changes);
+             return applied ? "" : applied.error();
+           },
+       .note = [](const std::string& text) { std::fputs(("rain switch: " + text + '\n').c_str(), stderr); }});
+  if (!link) throw InputError(link.error());
+  return std::move(*link);
+}
+
 int run(const SwitchFlags& flags) {
   RackFile rack = RackFile::read(flags.config);
   if (!flags.scheduler.empty()) rack.set_scheduler(flags.scheduler);
@@ -83,9 +100,16 @@ int run(const SwitchFlags& flags) {
   TomlReader reader(table, "", no_file);
   reader.duration("stats", hooks.totals_interval, milliseconds(10), seconds(3600));
   hooks.on_totals = print_totals;
-  hooks.on_ready = [&](const softswitch::SwitchProcess& process) {
+  const auto controller = rack.controller;
+  const unsigned worker_count = rack.worker_count();
+  // With a controller the workers come from it, with their keys and epochs.
+  if (controller) rack.in_switch.workers.clear();
+  std::unique_ptr<control::SwitchLink> link;
+  hooks.on_end = [&] { link.reset(); };
+  hooks.on_ready = [&](softswitch::SwitchProcess& process) {
+    if (controller) link = open_link(*controller, process);
     std::fputs(fmt::format("{}switch on {}, scheduler {}, {} workers, {} thread{}\n", kReadyPrefix,
-                           format_endpoint(process.local()), rack.in_switch.program, rack.worker_count(),
+                           format_endpoint(process.local()), rack.in_switch.program, worker_count,
                            rack.in_switch.group_count(), rack.in_switch.group_count() == 1 ? "" : "s")
                    .c_str(),
                stderr);

@@ -21,6 +21,15 @@ TEST_F(RegistrySlices, add_slice__gets_the_next_id_and_is_said_to_have_no_worker
   EXPECT_EQ(registry_.slices()[2].name, "c");
 }
 
+TEST_F(RegistrySlices, add_slice__capacity_0_is_the_default) {
+  ASSERT_TRUE(registry_.add_slice([] {
+    SliceRow row = slice("c");
+    row.queue_capacity = 0;
+    return row;
+  }()));
+  EXPECT_EQ(registry_.slices()[2].queue_capacity, dataplane::kDefaultQueueCapacity);
+}
+
 TEST_F(RegistrySlices, add_slice__bad_input) {
   expect_refused(registry_.add_slice(slice("a")), Reason::kDuplicate,
                  "slice \"a\": there is one of this name");
@@ -28,8 +37,8 @@ TEST_F(RegistrySlices, add_slice__bad_input) {
                  "slice \"b\" takes all other types");
   expect_refused(registry_.add_slice(slice("")), Reason::kOutOfRange, "a name of 1 to 64 bytes");
   SliceRow row = slice("c");
-  row.queue_capacity = 0;
-  expect_refused(registry_.add_slice(row), Reason::kOutOfRange, "capacity 0: 1 to 1048576");
+  row.queue_capacity = 1048577;
+  expect_refused(registry_.add_slice(row), Reason::kOutOfRange, "capacity 1048577: 1 to 1048576");
   row.queue_capacity = 10;
   row.spill = 11;
   expect_refused(registry_.add_slice(row), Reason::kOutOfRange, "spill 11: at most its capacity, 10");

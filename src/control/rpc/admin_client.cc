@@ -154,7 +154,8 @@ class Client final : public AdminClient {
 
 }  // namespace
 
-tl::expected<std::unique_ptr<AdminClient>, std::string> AdminClient::open(const ControllerAddress& controller) {
+tl::expected<std::unique_ptr<AdminClient>, std::string> AdminClient::open(
+    const ControllerAddress& controller) {
   if (auto problem = security_problem(controller, unix_seconds_now()); !problem.empty())
     return tl::unexpected(problem);
   return std::make_unique<Client>(controller);

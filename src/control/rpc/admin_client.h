@@ -91,8 +91,9 @@ struct WeightOrder {
   std::string client{};
   std::uint32_t weight = 1;
 };
-using Order = std::variant<DrainOrder, RemoveOrder, ResumeOrder, MoveOrder, QuotaOrder, AddSliceOrder,
-                           RemoveSliceOrder, SetSliceOrder, MasterOrder, AddTypeOrder, RemoveTypeOrder, WeightOrder>;
+using Order =
+    std::variant<DrainOrder, RemoveOrder, ResumeOrder, MoveOrder, QuotaOrder, AddSliceOrder, RemoveSliceOrder,
+                 SetSliceOrder, MasterOrder, AddTypeOrder, RemoveTypeOrder, WeightOrder>;
 
 struct OrderDone {
   Version version = 0;

@@ -59,16 +59,22 @@ Result<Done> carry_out(Registry& registry, const v1::ChangeRequest& request) {
     case Order::kSetQuota:
       return with_worker(request.set_quota().worker(),
                          [&](WorkerId id) { return registry.set_quota(id, request.set_quota().quota()); });
-    case Order::kAddSlice: return add_slice(registry, request.add_slice());
-    case Order::kRemoveSlice: return registry.remove_slice(request.remove_slice().name());
-    case Order::kSetSlice: return set_slice(registry, request.set_slice());
+    case Order::kAddSlice:
+      return add_slice(registry, request.add_slice());
+    case Order::kRemoveSlice:
+      return registry.remove_slice(request.remove_slice().name());
+    case Order::kSetSlice:
+      return set_slice(registry, request.set_slice());
     case Order::kSetMaster:
       return with_worker(request.set_master().worker(),
                          [&](WorkerId id) { return registry.set_master(request.set_master().slice(), id); });
-    case Order::kAddType: return add_type(registry, request.add_type());
-    case Order::kRemoveType: return remove_type(registry, request.remove_type());
+    case Order::kAddType:
+      return add_type(registry, request.add_type());
+    case Order::kRemoveType:
+      return remove_type(registry, request.remove_type());
     case Order::kSetWeight:
-    case Order::CHANGE_NOT_SET: break;
+    case Order::CHANGE_NOT_SET:
+      break;
   }
   return tl::unexpected(Refusal{Reason::kOutOfRange, "an order that this controller does not know"});
 }
@@ -92,8 +98,8 @@ void add_rows(const Registry& registry, v1::Status& status, Nanos now) {
   }
 }
 
-void add_peers(const ClientShares& clients, const std::map<std::string, SwitchRow>& switches, v1::Status& status,
-               Nanos now) {
+void add_peers(const ClientShares& clients, const std::map<std::string, SwitchRow>& switches,
+               v1::Status& status, Nanos now) {
   for (const ClientRow& client : clients.rows()) {
     v1::ClientStatus& one = *status.add_clients();
     one.set_id(client.id);
@@ -142,15 +148,17 @@ Result<Done> AdminService::order_weight(const v1::ChangeRequest& request) {
   });
 }
 
-grpc::Status AdminService::Change(grpc::ServerContext*, const v1::ChangeRequest* request, v1::ChangeReply* reply) {
-  const auto done = request->has_set_weight() ? order_weight(*request)
-                                              : controller_.change([&](Registry& registry) -> Result<Done> {
-                                                  if (request->if_version() != 0) {
-                                                    auto fresh = registry.check_version(request->if_version());
-                                                    if (!fresh) return tl::unexpected(fresh.error());
-                                                  }
-                                                  return carry_out(registry, *request);
-                                                });
+grpc::Status AdminService::Change(grpc::ServerContext*, const v1::ChangeRequest* request,
+                                  v1::ChangeReply* reply) {
+  const auto done = request->has_set_weight()
+                        ? order_weight(*request)
+                        : controller_.change([&](Registry& registry) -> Result<Done> {
+                            if (request->if_version() != 0) {
+                              auto fresh = registry.check_version(request->if_version());
+                              if (!fresh) return tl::unexpected(fresh.error());
+                            }
+                            return carry_out(registry, *request);
+                          });
   if (!done) return to_status(done.error());
   reply->set_note(done->note);
   reply->set_version(controller_.read(

@@ -11,7 +11,8 @@ class AdminService final : public v1::Admin::Service {
   explicit AdminService(Controller& controller) : controller_(controller) {}
 
   grpc::Status GetStatus(grpc::ServerContext*, const v1::StatusRequest*, v1::Status* reply) override;
-  grpc::Status Change(grpc::ServerContext*, const v1::ChangeRequest* request, v1::ChangeReply* reply) override;
+  grpc::Status Change(grpc::ServerContext*, const v1::ChangeRequest* request,
+                      v1::ChangeReply* reply) override;
 
  private:
   Result<Done> order_weight(const v1::ChangeRequest& request);

@@ -43,13 +43,15 @@ std::shared_ptr<grpc::Channel> open_channel(const ControllerAddress& address) {
 }
 
 void set_time_limit(grpc::ClientContext& context, Nanos limit) {
-  context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(limit.value, GPR_TIMESPAN)));
+  context.set_deadline(
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(limit.value, GPR_TIMESPAN)));
 }
 
 std::string problem_text(const ControllerAddress& address, const grpc::Status& status) {
   std::string text = status.error_message();
   std::replace_if(text.begin(), text.end(), is_control_byte, ' ');
-  if (status.error_code() != grpc::StatusCode::UNAVAILABLE && status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED)
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE &&
+      status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED)
     return text;
   return fmt::format("the controller at {} cannot be reached: {}", format_endpoint(address.endpoint), text);
 }

@@ -73,7 +73,8 @@ class SwitchService final : public v1::Switches::Service {
     if (!stream->Read(&message) || !message.has_hello())
       return {grpc::StatusCode::INVALID_ARGUMENT, "a switch begins with a hello"};
     const v1::SwitchHello hello = message.hello();
-    if (!is_name(hello.name())) return {grpc::StatusCode::INVALID_ARGUMENT, fmt::format("switch: {}", kNameAllowed)};
+    if (!is_name(hello.name()))
+      return {grpc::StatusCode::INVALID_ARGUMENT, fmt::format("switch: {}", kNameAllowed)};
     const std::uint64_t session = controller_.attach_switch(hello.name(), BootId{hello.boot_id()});
     {
       Writer writer(controller_);
@@ -119,7 +120,8 @@ class ServerService final : public v1::Servers::Service {
       return {grpc::StatusCode::INVALID_ARGUMENT, "a server begins with a hello"};
     const auto claim = from_message(message.hello());
     if (!claim) return to_status(claim.error());
-    const auto session = controller_.change([&](Registry& registry) { return registry.enter(*claim, monotonic_now()); });
+    const auto session =
+        controller_.change([&](Registry& registry) { return registry.enter(*claim, monotonic_now()); });
     if (!session) return to_status(session.error());
     {
       Refusals refusals;
@@ -176,6 +178,11 @@ class ServerService final : public v1::Servers::Service {
         if (!worker) return tl::unexpected(worker.error());
         const auto moved = registry.request_move(server, session, *worker, message.move().slice(), now);
         if (!moved) return tl::unexpected(moved.error());
+      }
+      if (message.has_spill()) {
+        const v1::SpillRequest& request = message.spill();
+        const auto set = registry.request_spill(server, session, request.slice(), request.spill(), now);
+        if (!set) return tl::unexpected(set.error());
       }
       return {};
     });
@@ -243,7 +250,8 @@ class ClientService final : public v1::Clients::Service {
     if (!row) return to_status(row.error());
     return answer(row->id, row->share, *reply);
   }
-  grpc::Status Heartbeat(grpc::ServerContext*, const v1::ClientHeartbeat* beat, v1::ClientShare* reply) override {
+  grpc::Status Heartbeat(grpc::ServerContext*, const v1::ClientHeartbeat* beat,
+                         v1::ClientShare* reply) override {
     const auto share = controller_.change_clients([&](ClientShares& clients) {
       return clients.heartbeat(beat->id(), beat->in_use(), beat->wanted(), monotonic_now());
     });
@@ -251,7 +259,8 @@ class ClientService final : public v1::Clients::Service {
     return answer(beat->id(), *share, *reply);
   }
   grpc::Status Leave(grpc::ServerContext*, const v1::ClientLeave* leave, v1::ClientLeft*) override {
-    const auto left = controller_.change_clients([&](ClientShares& clients) { return clients.leave(leave->id()); });
+    const auto left =
+        controller_.change_clients([&](ClientShares& clients) { return clients.leave(leave->id()); });
     return left ? grpc::Status::OK : to_status(left.error());
   }
 
@@ -271,7 +280,8 @@ std::shared_ptr<grpc::ServerCredentials> credentials(const TlsFiles& files) {
   if (!files.used()) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = read_pem(files.authority).value_or("");
-  options.pem_key_cert_pairs.push_back({read_pem(files.key).value_or(""), read_pem(files.certificate).value_or("")});
+  options.pem_key_cert_pairs.push_back(
+      {read_pem(files.key).value_or(""), read_pem(files.certificate).value_or("")});
   return grpc::SslServerCredentials(options);
 }
 
@@ -279,7 +289,10 @@ std::shared_ptr<grpc::ServerCredentials> credentials(const TlsFiles& files) {
 
 struct ControllerServer::Services {
   Services(Controller& controller, Nanos lease, Nanos client_lease)
-      : switches(controller), servers(controller, lease), clients(controller, client_lease), admin(controller) {}
+      : switches(controller),
+        servers(controller, lease),
+        clients(controller, client_lease),
+        admin(controller) {}
 
   SwitchService switches;
   ServerService servers;
@@ -296,9 +309,10 @@ ControllerServer::~ControllerServer() {
   services_->server->Wait();
 }
 
-tl::expected<std::unique_ptr<ControllerServer>, std::string> ControllerServer::start(Controller& controller,
-                                                                                     const ControllerAddress& listen) {
-  if (auto problem = security_problem(listen, unix_seconds_now()); !problem.empty()) return tl::unexpected(problem);
+tl::expected<std::unique_ptr<ControllerServer>, std::string> ControllerServer::start(
+    Controller& controller, const ControllerAddress& listen) {
+  if (auto problem = security_problem(listen, unix_seconds_now()); !problem.empty())
+    return tl::unexpected(problem);
   auto services = std::make_unique<Services>(controller, controller.lease(), controller.client_lease());
   int port = 0;
   grpc::ServerBuilder builder;
@@ -311,7 +325,8 @@ tl::expected<std::unique_ptr<ControllerServer>, std::string> ControllerServer::s
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kKeepaliveMs / 4);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // two controllers on one port: the second is refused
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT,
+                             0);  // two controllers on one port: the second is refused
   services->server = builder.BuildAndStart();
   if (!services->server || port == 0)
     return tl::unexpected(fmt::format("cannot listen on {}: the address is taken, or none of this machine's",

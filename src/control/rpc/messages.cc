@@ -266,7 +266,8 @@ Result<SavedState> from_message(const v1::State& message) {
   }
   for (const auto& [name, weight] : message.client_weights()) {
     if (!is_name(name) || weight < 1 || weight > kMaxShareWeight)
-      return refuse(fmt::format("client {}: weight {}: 1 to {} is allowed", shown_name(name), weight, kMaxShareWeight));
+      return refuse(
+          fmt::format("client {}: weight {}: 1 to {} is allowed", shown_name(name), weight, kMaxShareWeight));
     state.client_weights[name] = weight;
   }
   return state;

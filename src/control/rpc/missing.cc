@@ -10,7 +10,8 @@ namespace rain::control {
 namespace {
 
 constexpr const char* kMissing =
-    "this build has no controller and no links to one: gRPC and protobuf (libgrpc++-dev, protobuf-compiler-grpc) were "
+    "this build has no controller and no links to one: gRPC and protobuf (libgrpc++-dev, "
+    "protobuf-compiler-grpc) were "
     "not there when it was made";
 
 }  // namespace
@@ -19,20 +20,23 @@ struct ControllerServer::Services {};
 
 ControllerServer::~ControllerServer() = default;
 
-tl::expected<std::unique_ptr<ControllerServer>, std::string> ControllerServer::start(Controller&,
-                                                                                     const ControllerAddress&) {
+tl::expected<std::unique_ptr<ControllerServer>, std::string> ControllerServer::start(
+    Controller&, const ControllerAddress&) {
   return tl::unexpected(kMissing);
 }
 
-tl::expected<std::unique_ptr<SwitchLink>, std::string> SwitchLink::open(const SwitchLinkOptions&, SwitchLinkHooks) {
+tl::expected<std::unique_ptr<SwitchLink>, std::string> SwitchLink::open(const SwitchLinkOptions&,
+                                                                        SwitchLinkHooks) {
   return tl::unexpected(kMissing);
 }
 
-tl::expected<std::unique_ptr<ServerLink>, std::string> ServerLink::open(const ServerLinkOptions&, ServerLinkHooks) {
+tl::expected<std::unique_ptr<ServerLink>, std::string> ServerLink::open(const ServerLinkOptions&,
+                                                                        ServerLinkHooks) {
   return tl::unexpected(kMissing);
 }
 
-tl::expected<std::unique_ptr<ClientLink>, std::string> ClientLink::open(const ClientLinkOptions&, ClientLinkHooks) {
+tl::expected<std::unique_ptr<ClientLink>, std::string> ClientLink::open(const ClientLinkOptions&,
+                                                                        ClientLinkHooks) {
   return tl::unexpected(kMissing);
 }
 

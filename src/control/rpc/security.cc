@@ -28,15 +28,19 @@ using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 using Bio = std::unique_ptr<BIO, Freed<BIO_free>>;
 
-Bio bio_of(const std::string& text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
+Bio bio_of(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
 
 /// An encrypted key would ask at a terminal that a service does not have.
 int no_password(char*, int, int, void*) { return 0; }
 
 std::string date_problem(const std::string& path, const X509& certificate, std::int64_t unix_seconds) {
   auto now = static_cast<time_t>(unix_seconds);
-  if (X509_cmp_time(X509_get0_notAfter(&certificate), &now) < 0) return path + ": the certificate has expired";
-  if (X509_cmp_time(X509_get0_notBefore(&certificate), &now) > 0) return path + ": the certificate is not valid yet";
+  if (X509_cmp_time(X509_get0_notAfter(&certificate), &now) < 0)
+    return path + ": the certificate has expired";
+  if (X509_cmp_time(X509_get0_notBefore(&certificate), &now) > 0)
+    return path + ": the certificate is not valid yet";
   return {};
 }
 
@@ -46,15 +50,18 @@ std::string files_problem(const TlsFiles& files, std::int64_t unix_seconds) {
   for (const std::string& path : {files.certificate, files.key, files.authority}) {
     if (!read_pem(path)) return path + ": cannot be read";
   }
-  const Certificate certificate(PEM_read_bio_X509(bio_of(*read_pem(files.certificate)).get(), nullptr, no_password, nullptr));
+  const Certificate certificate(
+      PEM_read_bio_X509(bio_of(*read_pem(files.certificate)).get(), nullptr, no_password, nullptr));
   if (!certificate) return files.certificate + ": is no certificate in PEM";
-  const Certificate authority(PEM_read_bio_X509(bio_of(*read_pem(files.authority)).get(), nullptr, no_password, nullptr));
+  const Certificate authority(
+      PEM_read_bio_X509(bio_of(*read_pem(files.authority)).get(), nullptr, no_password, nullptr));
   if (!authority) return files.authority + ": is no certificate in PEM";
   const Key key(PEM_read_bio_PrivateKey(bio_of(*read_pem(files.key)).get(), nullptr, no_password, nullptr));
   if (!key) return files.key + ": is no private key in PEM without a password";
   if (X509_check_private_key(certificate.get(), key.get()) != 1)
     return fmt::format("{}: does not belong to the certificate {}", files.key, files.certificate);
-  if (auto problem = date_problem(files.certificate, *certificate, unix_seconds); !problem.empty()) return problem;
+  if (auto problem = date_problem(files.certificate, *certificate, unix_seconds); !problem.empty())
+    return problem;
   return date_problem(files.authority, *authority, unix_seconds);
 }
 
@@ -79,11 +86,13 @@ bool is_loopback(const Endpoint& endpoint) {
 
 std::string security_problem(const ControllerAddress& address, std::int64_t unix_seconds) {
   const TlsFiles& files = address.tls;
-  if (files.used() || !files.key.empty() || !files.authority.empty()) return files_problem(files, unix_seconds);
+  if (files.used() || !files.key.empty() || !files.authority.empty())
+    return files_problem(files, unix_seconds);
   if (is_loopback(address.endpoint)) return {};
-  return fmt::format("{} is not this machine alone: without TLS (tls_certificate, tls_key, tls_authority) only "
-                     "127.0.0.1 and [::1] are allowed",
-                     format_endpoint(address.endpoint));
+  return fmt::format(
+      "{} is not this machine alone: without TLS (tls_certificate, tls_key, tls_authority) only "
+      "127.0.0.1 and [::1] are allowed",
+      format_endpoint(address.endpoint));
 }
 
 }  // namespace rain::control

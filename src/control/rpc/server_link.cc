@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <map>
 #include <mutex>
 
 #include "control/rpc/channel.h"
@@ -65,6 +66,11 @@ class Link final : public ServerLink {
       message.mutable_move()->set_slice(slice);
     }
     changed_.notify_all();
+  }
+
+  void request_spill(const std::string& slice, std::uint32_t spill) override {
+    const std::lock_guard lock(mutex_);
+    if (spills_.size() < kMostRequestsWaiting) spills_[slice] = spill;
   }
 
   bool leave(Nanos timeout) override {
@@ -169,6 +175,12 @@ class Link final : public ServerLink {
     while (writing_) {
       std::deque<v1::ServerMessage> messages;
       std::swap(messages, requests_);
+      for (const auto& [slice, spill] : spills_) {
+        v1::SpillRequest& request = *messages.emplace_back().mutable_spill();
+        request.set_slice(slice);
+        request.set_spill(spill);
+      }
+      spills_.clear();
       v1::ServerReport& report = *messages.emplace_back().mutable_report();
       for (const WorkerReport& one : reports_) *report.add_workers() = to_message(one);
       report_now_ = false;
@@ -201,6 +213,7 @@ class Link final : public ServerLink {
   bool left_ = false;
   std::vector<WorkerReport> reports_;
   std::deque<v1::ServerMessage> requests_;
+  std::map<std::string, std::uint32_t> spills_;
   std::optional<ServerOrders> orders_;
 
   LinkThread thread_;  // last: ends first

@@ -21,7 +21,7 @@ struct ServerLinkOptions {
 
 /// What shall be, as of now. Given whole each time: compare it with what is.
 struct ServerOrders {
-  std::vector<SliceRow> slices{};    ///< of the rack
+  std::vector<SliceRow> slices{};  ///< of the rack
   std::vector<TypeRow> types{};
   std::vector<WorkerRow> workers{};  ///< this server's, those that are out too
 };
@@ -40,7 +40,8 @@ class ServerLink {
   /// Begins; does not wait for the controller. The error is one line: security_problem(), a build without links.
   static tl::expected<std::unique_ptr<ServerLink>, std::string> open(const ServerLinkOptions& options,
                                                                      ServerLinkHooks hooks);
-  virtual ~ServerLink() = default;  ///< after it no hook is called; the lease ends by itself unless leave() came before
+  virtual ~ServerLink() =
+      default;  ///< after it no hook is called; the lease ends by itself unless leave() came before
 
   /// The newest orders, once there are any; waits for them at most `timeout`.
   virtual std::optional<ServerOrders> wait_for_orders(Nanos timeout) = 0;
@@ -50,6 +51,10 @@ class ServerLink {
   virtual void report(std::vector<WorkerReport> reports) = 0;
   /// Asks for a move. Lost when the controller is away: ask again if the orders do not follow.
   virtual void request_move(WorkerId worker, const std::string& slice) = 0;
+
+  /// Asks for a slice's spill threshold. Goes with the next heartbeat, the newest of each slice alone: every change is
+  /// written to the controller's disk.
+  virtual void request_spill(const std::string& slice, std::uint32_t spill) = 0;
 
   /// Says goodbye: the workers leave the switch. Waits for the controller at most `timeout`; false: it has not heard.
   virtual bool leave(Nanos timeout) = 0;

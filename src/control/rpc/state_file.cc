@@ -24,7 +24,8 @@ std::string failed(const std::string& path, const char* what) {
 
 class File {
  public:
-  File(const std::string& path, int flags, mode_t mode = 0) : fd_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  File(const std::string& path, int flags, mode_t mode = 0)
+      : fd_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   ~File() {
@@ -76,7 +77,8 @@ std::string write_state_file(const std::string& path, const SavedState& state) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   std::string text;
-  if (const auto printed = google::protobuf::util::MessageToJsonString(to_message(state), &text, options); !printed.ok())
+  if (const auto printed = google::protobuf::util::MessageToJsonString(to_message(state), &text, options);
+      !printed.ok())
     return path + ": cannot be written: the state is no JSON";
   const std::string beside = path + ".new";
   {

@@ -70,7 +70,7 @@ class Link final : public SwitchLink {
   std::unique_ptr<v1::Switches::Stub> stub_;
   TableMirror mirror_;
   bool in_force_ = false;  // the switch has what the mirror has
-  LinkThread thread_;  // last: ends first
+  LinkThread thread_;      // last: ends first
 };
 
 }  // namespace
