@@ -225,7 +225,12 @@ Result<void> Registry::report(const std::string& server, std::uint64_t session,
     reports_[report.id] = report;
     if (entry.row.state == WorkerState::kDraining && report.drained) take_out(entry, WorkerState::kDrained);
     if (is_in_switch(entry.row.state) && !report.alive) take_out(entry, WorkerState::kCrashed);
-    if (entry.row.state == WorkerState::kCrashed && report.alive) put_in(entry);
+  }
+  // A lease that had ended, or a worker that moves again. Those that their agent calls dead stay out.
+  for (auto& [id, entry] : workers_) {
+    if (entry.row.server != server || entry.row.state != WorkerState::kCrashed) continue;
+    const WorkerReport* newest = report_of(id);
+    if (newest == nullptr || newest->alive) put_in(entry);
   }
   return {};
 }

@@ -41,11 +41,11 @@ struct EmulatedServer::Agents {
                 {.worker = {.id = options.first_id,
                             .switch_address = options.switch_address,
                             .quota = options.quota,
-                            .token_key = options.token_key,
                             .sync_interval = options.sync_interval,
                             // A thousand workers of a token scheduler need no room for pushed tasks.
                             .push_limit = options.quota > 0 ? 0 : rpc::kPushLimit},
-                 .count = options.count},
+                 .count = options.count,
+                 .token_keys = options.token_keys},
                 monotonic_now()),
         replies(options.count) {}
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/drop_reasons.h"
 #include "base/endpoint.h"
@@ -19,8 +20,8 @@ struct EmulatedServerOptions {
   Endpoint switch_address{};
   WorkerId first_id{};
   unsigned count = 1;
-  unsigned quota = 4;  ///< 0: unbounded
-  std::uint32_t token_key = 0;
+  unsigned quota = 4;                       ///< 0: unbounded
+  std::vector<std::uint32_t> token_keys{};  ///< of each; none: all 0
   Nanos sync_interval = milliseconds(100);
   bool busy_poll = false;
   Nanos longest_service = seconds(1);  ///< longer tasks are refused

@@ -22,6 +22,7 @@
 #include "tools/emulated_server.h"
 #include "tools/input_error.h"
 #include "tools/rack_file.h"
+#include "tools/server_session.h"
 #include "tools/suggest.h"
 #include "tools/supervisor.h"
 
@@ -43,12 +44,15 @@ const ServerSection& chosen_server(const RackFile& rack, const std::string& name
       fmt::format("--server is missing: one of the servers of {}: {}", rack.path, comma_list(names)));
 }
 
-WorkerOptions worker_options(const RackFile& rack, const ServerSection& server, unsigned index) {
+using TokenKeys = std::vector<std::uint32_t>;  // of the server's workers
+
+WorkerOptions worker_options(const RackFile& rack, const ServerSection& server, const TokenKeys& keys,
+                             unsigned index) {
   return {.id = {static_cast<std::uint16_t>(server.first_id.value + index)},
           .listen_address = format_endpoint(server.endpoint(index)),
           .switch_address = format_endpoint(rack.in_switch.listen),
           .quota = rack.effective_quota(server),
-          .token_key = server.token_key,
+          .token_key = keys[index],
           .sync_interval = server.sync_interval,
           .busy_poll = server.busy_poll};
 }
@@ -112,11 +116,11 @@ class Threads {
   std::vector<std::thread> threads_;
 };
 
-int run_threads(const RackFile& rack, const ServerSection& server, apps::App& app,
+int run_threads(const RackFile& rack, const ServerSection& server, const TokenKeys& keys, apps::App& app,
                 const StopSignals& signals) {
   std::vector<Worker> workers;
   for (unsigned i = 0; i < server.workers; ++i) {
-    auto worker = Worker::open(worker_options(rack, server, i), app.make_handler());
+    auto worker = Worker::open(worker_options(rack, server, keys, i), app.make_handler());
     if (!worker)
       throw InputError(fmt::format("worker {}: {}", server.first_id.value + i, worker.error().message()));
     workers.push_back(std::move(*worker));
@@ -137,13 +141,14 @@ int run_threads(const RackFile& rack, const ServerSection& server, apps::App& ap
   return kExitOk;
 }
 
-int run_emulated(const RackFile& rack, const ServerSection& server, const StopSignals& signals) {
+int run_emulated(const RackFile& rack, const ServerSection& server, const TokenKeys& keys,
+                 const StopSignals& signals) {
   EmulatedServer workers({.listen = server.endpoint(0),
                           .switch_address = rack.in_switch.listen,
                           .first_id = server.first_id,
                           .count = server.workers,
                           .quota = rack.effective_quota(server),
-                          .token_key = server.token_key,
+                          .token_keys = keys,
                           .sync_interval = server.sync_interval,
                           .busy_poll = server.busy_poll,
                           .longest_service = server.app_options.synthetic_limit});
@@ -166,7 +171,16 @@ int run(const WorkerFlags& flags) {
   if (!app) throw InputError(app.error());
   if (const auto prepared = (*app)->prepare(print_progress); !prepared)
     throw std::runtime_error(prepared.error());
-  return server.emulate ? run_emulated(rack, server, signals) : run_threads(rack, server, **app, signals);
+  std::unique_ptr<ServerSession>
+      session;  // goes last: workers take back their tokens before they leave the switch
+  TokenKeys keys(server.workers, server.token_key);
+  if (rack.controller) {
+    session = ServerSession::open(rack, server, signals, {});
+    if (!session) return kExitOk;  // a signal came before the controller did
+    keys = session->token_keys();
+  }
+  return server.emulate ? run_emulated(rack, server, keys, signals)
+                        : run_threads(rack, server, keys, **app, signals);
 }
 
 }  // namespace

@@ -32,10 +32,11 @@ struct EmulatedTask {
 };
 
 struct EmulatedWorkersOptions {
-  rpc::WorkerCoreOptions worker{};   ///< of the first worker; the others' ids follow
-  unsigned count = 1;                ///< 1..65536 - id of the first
-  Nanos tick = microseconds(1);      ///< how late a reply may leave though the thread is in time
-  Nanos horizon = milliseconds(16);  ///< service times up to this cost least
+  rpc::WorkerCoreOptions worker{};          ///< of the first worker; the others' ids follow
+  unsigned count = 1;                       ///< 1..65536 - id of the first
+  std::vector<std::uint32_t> token_keys{};  ///< of each; none: all have the first one's
+  Nanos tick = microseconds(1);             ///< how late a reply may leave though the thread is in time
+  Nanos horizon = milliseconds(16);         ///< service times up to this cost least
 };
 
 inline constexpr Nanos kControlTick = milliseconds(1);
@@ -52,9 +53,11 @@ class EmulatedWorkers {
         questions_({.capacity = options.count, .granularity = milliseconds(1), .horizon = milliseconds(256)},
                    now) {
     RAIN_ASSERT(options.count >= 1 && options.worker.id.value + options.count <= 65536);
+    RAIN_ASSERT(options.token_keys.empty() || options.token_keys.size() == options.count);
     for (unsigned index = 0; index < options.count; ++index) {
       rpc::WorkerCoreOptions worker = options.worker;
       worker.id.value = static_cast<std::uint16_t>(worker.id.value + index);
+      if (!options.token_keys.empty()) worker.token_key = options.token_keys[index];
       cores_.emplace_back(worker, now);
       if (worker.quota > 0) questions_.schedule(index, now);
     }

@@ -18,7 +18,7 @@ struct Fixture {
                               .slices = {testing::slice("a"), testing::slice("b", true)},
                               .types = {{{1}, {0}}},
                               .saved = std::move(state)};
-    options.save = [this](const SavedState& state) { return saved.push_back(state), save_problem; };
+    options.save = [this](const SavedState& newest) { return saved.push_back(newest), save_problem; };
     options.note = [this](const std::string& text) { notes.push_back(text); };
     auto opened = Controller::open(std::move(options), seconds(10));
     EXPECT_TRUE(opened);

@@ -151,6 +151,19 @@ TEST_F(RegistryWorkers, report__a_dead_worker_is_taken_out_and_comes_back) {
   EXPECT_EQ(row(2).epoch, Epoch{1});
 }
 
+TEST_F(RegistryWorkers, report__after_the_lease_has_ended__brings_back_all_but_the_dead) {
+  const std::uint64_t t = two_servers();
+  WorkerReport dead = report(2);
+  dead.alive = false;
+  ASSERT_TRUE(registry_.report("t", t, std::vector{dead}, now_));
+  for (int second = 0; second < 3; ++second) pass(seconds(1));
+  EXPECT_EQ(row(3).state, WorkerState::kCrashed);
+  ASSERT_TRUE(registry_.report("t", t, {}, now_));
+  EXPECT_EQ(row(3).state, WorkerState::kServing);
+  EXPECT_EQ(row(3).epoch, Epoch{1});
+  EXPECT_EQ(row(2).state, WorkerState::kCrashed);
+}
+
 TEST_F(RegistryWorkers, report__nonsense_is_refused_but_renews_the_lease) {
   const std::uint64_t t = two_servers();
   now_ += seconds(1);

@@ -21,6 +21,7 @@ constexpr int kKeepaliveMs = 2000;
 }  // namespace
 
 std::shared_ptr<grpc::Channel> open_channel(const ControllerAddress& address) {
+  silence_library();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstPauseMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstPauseMs);

@@ -313,6 +313,7 @@ tl::expected<std::unique_ptr<ControllerServer>, std::string> ControllerServer::s
     Controller& controller, const ControllerAddress& listen) {
   if (auto problem = security_problem(listen, unix_seconds_now()); !problem.empty())
     return tl::unexpected(problem);
+  silence_library();
   auto services = std::make_unique<Services>(controller, controller.lease(), controller.client_lease());
   int port = 0;
   grpc::ServerBuilder builder;

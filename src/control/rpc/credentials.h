@@ -1,5 +1,5 @@
-// What the calls that need credentials share: TLS files as the RPC library takes them, the time of day for their dates.
-// Private to this folder.
+// What server and callers share of the RPC library's set-up: TLS files as it takes them, the time of day for their dates,
+// and that it prints nothing. Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,9 @@
 #include <string>
 
 namespace rain::control {
+
+/// What the RPC library prints by itself is not for our users: problems reach them as one line of ours.
+void silence_library();
 
 /// The time of day: certificates have dates.
 std::int64_t unix_seconds_now();

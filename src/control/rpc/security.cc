@@ -1,6 +1,7 @@
 #include "control/rpc/security.h"
 
 #include <fmt/format.h>
+#include <grpc/support/log.h>
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
 #include <openssl/pem.h>
@@ -66,6 +67,10 @@ std::string files_problem(const TlsFiles& files, std::int64_t unix_seconds) {
 }
 
 }  // namespace
+
+void silence_library() {
+  gpr_set_log_function([](gpr_log_func_args*) {});
+}
 
 std::int64_t unix_seconds_now() { return (monotonic_now() + wall_clock_offset()).value / 1'000'000'000; }
 
