@@ -130,8 +130,9 @@ RackRun::Stopped RackRun::stop() {
     const bool by_itself = supervisor_.stop(i, patience);
     const Supervisor::Child& child = supervisor_.child(i);
     // The switch is gone: all workers wait for it at once, not one after the other.
-    for (std::size_t other = 1; i == 0 && other < supervisor_.size(); ++other)
-      supervisor_.tell_to_stop(other);
+    for (std::size_t other = 1; i == 0 && other < supervisor_.size(); ++other) {
+      if (other != controller_) supervisor_.tell_to_stop(other);
+    }
     // One that was told to end before it was up had no time to learn how.
     if (child.succeeded() || (by_itself && !child.ready)) continue;
     if (!stopped.problem.empty()) continue;

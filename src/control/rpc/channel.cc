@@ -51,9 +51,7 @@ void set_time_limit(grpc::ClientContext& context, Nanos limit) {
 std::string problem_text(const ControllerAddress& address, const grpc::Status& status) {
   std::string text = status.error_message();
   std::replace_if(text.begin(), text.end(), is_control_byte, ' ');
-  if (status.error_code() != grpc::StatusCode::UNAVAILABLE &&
-      status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED)
-    return text;
+  if (!is_unreachable(status)) return text;
   return fmt::format("the controller at {} cannot be reached: {}", format_endpoint(address.endpoint), text);
 }
 

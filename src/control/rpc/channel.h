@@ -26,6 +26,13 @@ void set_time_limit(grpc::ClientContext& context, Nanos limit);
 /// "cannot reach the controller at 127.0.0.1:9700: ...": one line.
 std::string problem_text(const ControllerAddress& address, const grpc::Status& status);
 
+/// Nobody answered, or no longer: not what a controller says.
+inline bool is_unreachable(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+         status.error_code() == grpc::StatusCode::CANCELLED ||
+         status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+}
+
 /// Calls `attempt` until stopped, with growing pauses between (100 ms to 1 s, back to 100 ms after one that got as far as
 /// to be told something). The attempt gets a context to call with; stop() cancels it.
 class LinkThread {

@@ -62,7 +62,7 @@ class Link final : public ClientLink {
       status = heartbeat(share);
     }
     id_ = 0;
-    if (!stopping.load()) notes_.lost(problem_text(options_.controller, status));
+    if (!stopping.load()) notes_.lost(problem_text(options_.controller, status), is_unreachable(status));
     return told;
   }
 

@@ -115,7 +115,8 @@ class Link final : public ServerLink {
     left_ = leaving_ && status.ok();
     attached_ = false;
     changed_.notify_all();
-    if (!stopping.load() && !leaving_) notes_.lost(problem_text(options_.controller, status));
+    if (!stopping.load() && !leaving_)
+      notes_.lost(problem_text(options_.controller, status), is_unreachable(status));
     return told;
   }
 

@@ -42,7 +42,7 @@ class Link final : public SwitchLink {
       }
     }
     const grpc::Status status = stream->Finish();
-    if (!stopping.load()) notes_.lost(problem_text(options_.controller, status));
+    if (!stopping.load()) notes_.lost(problem_text(options_.controller, status), is_unreachable(status));
     return told;
   }
 
