@@ -15,6 +15,8 @@ namespace {
 
 constexpr int kFirstPauseMs = 100;
 constexpr int kLongestPauseMs = 1000;
+/// How long a connection may take to come up; by its name in the library one would think that it is a pause.
+constexpr int kConnectLimitMs = 5000;
 /// A peer that is silent is asked after that long, and given that long to answer.
 constexpr int kKeepaliveMs = 2000;
 
@@ -24,7 +26,7 @@ std::shared_ptr<grpc::Channel> open_channel(const ControllerAddress& address) {
   silence_library();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstPauseMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstPauseMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectLimitMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestPauseMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
