@@ -134,7 +134,7 @@ def look(name):
 
 LABELS = {"p99_us": "p99 latency, us", "p9999_us": "p99.99 latency, us", "max_us": "maximum latency, us",
           "slowdown_p99": "p99 slowdown, all requests", "get_p99_us": "GET p99 latency, us",
-          "scan_p99_us": "SCAN p99 latency, us", "queued_percent": "waited in the switch, %"}
+          "scan_p99_us": "SCAN p99 latency, us", "depth": "mean depth of the workers", "queued_percent": "waited in the switch, %"}
 
 
 def draw_curves(axes, figure, curves, metric, top):
@@ -202,6 +202,35 @@ def draw_ablation(folder, figure):
         axes.grid(True, axis="x", linewidth=0.3)
         axes.legend(title="load", fontsize=7, loc="lower right")
     boxes[0][0].invert_yaxis()
+    save(picture, folder, figure)
+
+
+class OverTime:
+    """Fig. 10: what the clients of a rack see from one interval to the next."""
+
+    def __init__(self, folder, name, spec):
+        self.name, self.spec, self.curves = name, spec, {}
+        with open(os.path.join(folder, name + ".csv"), encoding="utf-8") as stream:
+            for line in csv.DictReader(stream):
+                row = {key: number(text) for key, text in line.items() if key != "curve"}
+                self.curves.setdefault(line["curve"], []).append(row)
+
+
+def draw_over_time(folder, figure):
+    """p99, and under it depth and workers of the slice that has the load."""
+    boxes_of = (("p99_us", "p99 latency, us", True), ("depth_0", "depth of the slice's workers", False),
+                ("workers_0", "workers of the slice", False))
+    picture, boxes = plt.subplots(3, 1, figsize=(9, 9), sharex=True, height_ratios=(2, 1, 1))
+    for axes, (metric, label, steep) in zip(boxes, boxes_of):
+        for n, (name, rows) in enumerate(figure.curves.items()):
+            axes.plot([row["end_ms"] / 1000 for row in rows], [row[metric] for row in rows], label=name, linewidth=1.2,
+                      color=f"C{n}")
+        axes.set_ylabel(label)
+        axes.grid(True, linewidth=0.3)
+        if steep:
+            axes.set_yscale("log")
+            axes.legend(fontsize=7)
+    boxes[-1].set_xlabel("time, s")
     save(picture, folder, figure)
 
 
@@ -418,6 +447,81 @@ def claims_fig8(claims, figure):
                         "the paper does not say at which load; here the last at which Pallas' tail fits its axis")
 
 
+def claims_fig9(claims, figure):
+    curves = figure.panels["exponential"]
+    fixed = curves["rain-paper w/o adaptive scheduling"]
+    by_rth = {rth: curves[f"rain-paper, Rth {rth}"] for rth in (0.2, 0.5, 0.8)}
+    light = fixed.rows[0]["load_krps"]
+    depths = {rth: curve.at(light, "depth") for rth, curve in by_rth.items()}
+    text = ", ".join(f"{rth}: {depth:.2f}" for rth, depth in depths.items())
+    claims.holds("fig9", f"R_th 0.2 lowers the depth from 2 to 1 at low load ({light:,.0f} kRPS)", "to 1", depths[0.2] < 1.5,
+                 f"mean depth by R_th: {text}", "slowdown stays below the threshold there, and nothing is changed below it")
+    kept = [row["load_krps"] for row in by_rth[0.8].rows if row["load_krps"] < 3000 and abs(row["depth"] - 2) > 0.25]
+    claims.holds("fig9", "R_th 0.8 leaves the depth at 2 below 3,000 kRPS", "until 3,000 kRPS", not kept,
+                 f"another depth at {', '.join(f'{load:,.0f}' for load in kept) or 'no load'}"
+                 + (" kRPS" if kept else ""), "tasks wait in the switch before that, so the queue there dominates and the depth rises")
+    pairs = [(a["load_krps"], a["p99_us"] / b["p99_us"]) for a, b in zip(by_rth[0.2].rows, fixed.rows)
+             if a["load_krps"] < 2300 and not b["overloaded"]]
+    load, least = min(pairs, key=lambda pair: pair[1])
+    claims.holds("fig9", "R_th 0.2 has the best tail below 2,300 kRPS", "best", least < 0.97 and all(p[1] <= 1.02 for p in pairs),
+                 f"p99 x {least:.2f} of the fixed depth at best (at {load:,.0f} kRPS)", "see the depth")
+    worst = max(a["p99_us"] / b["p99_us"] for a, b in zip(by_rth[0.2].rows, by_rth[0.8].rows) if a["load_krps"] >= 2600)
+    claims.holds("fig9", "a small R_th is more susceptible to collapse at higher loads", "yes", worst > 1.05,
+                 f"p99 with 0.2 up to x {worst:.2f} of that with 0.8 from 2,600 kRPS on", "its depth rises again in time")
+
+
+def sequence_of(rows, begin_ms, most):
+    """What changed in the slice from one interval to the next, beginning with the first that is over after begin_ms."""
+    words, before = [], None
+    for row in rows:
+        now = (row["depth_0"], row["workers_0"])
+        if before is not None and row["end_ms"] > begin_ms and now != before:
+            if abs(now[0] - before[0]) > 0.5:
+                words.append(f"depth {now[0]:.0f}")
+            if now[1] != before[1]:
+                words.append(f"{now[1]:.0f} workers")
+        before = now
+        if len(words) >= most:
+            break
+    return ", ".join(words)
+
+
+def claims_fig10(claims, figure):
+    end = max(row["end_ms"] for row in next(iter(figure.curves.values())))
+    dispersed, loaded, calm = (1000, 3000, 4000) if end > 2000 else (200, 600, 800)
+    fixed = figure.curves["rain-paper w/o adaptive scheduling"]
+    ours, three = (figure.curves[name] for name in ("rain-paper, adaptive", "rain-paper, adaptive, depth up to 3"))
+    rain = figure.curves["rain, adaptive"]
+
+    def last(rows, until, metric):
+        return [row[metric] for row in rows if row["end_ms"] <= until][-5]
+
+    depth = last(ours, loaded, "depth_0")
+    change = next((row["end_ms"] - dispersed for row in ours if row["end_ms"] > dispersed and row["depth_0"] <= 1.01), None)
+    claims.holds("fig10", "dispersion rises: depth 2 -> 1, and the tail falls", "yes", depth <= 1.01 and change is not None,
+                 f"all workers at 1 after {change or 0:.0f} ms; p99 {last(ours, 2 * dispersed, 'p99_us'):.0f} us, with depth 2 "
+                 f"{last(fixed, 2 * dispersed, 'p99_us'):.0f} us", "it does not")
+    paper = "1 -> 2, 2 -> 3, a worker, a second one, -> 2 in five intervals"
+    steps = sequence_of(ours, loaded, 12)
+    claims.holds("fig10", "load rises: the sequence of changes, as the algorithm is published", paper,
+                 steps.startswith("depth 2, depth 3, 17 workers, 18 workers, depth 2"), steps,
+                 "with thousands waiting in the switch the ratio is near 0, and line 16 raises the depth to n_max = 8 before line 19 can "
+                 "count an overload; the paper's run cannot have had that queue, or not that n_max")
+    steps = sequence_of(three, loaded, 6)
+    claims.holds("fig10", "the same with n_max = 3", paper, steps.startswith("depth 2, depth 3, 17 workers, 18 workers"), steps,
+                 "see the sequence")
+    for name, rows in (("as published", ours), ("n_max = 3", three), ("`rain`, policy rain", rain)):
+        back = [row["end_ms"] - loaded for row in rows if loaded < row["end_ms"] <= calm and row["slowdown_p99"] > 10]
+        worst = max(row["p99_us"] for row in rows if loaded < row["end_ms"] <= calm)
+        at_end = last(rows, calm, "slowdown_p99")
+        claims.holds("fig10", f"load rises: slowdown is back within the target of 10: {name}", "within five intervals", at_end <= 10,
+                     f"p99 slowdown {at_end:.1f} at the end, last above 10 after {max(back, default=0):.0f} ms; p99 at most {worst:.0f} us",
+                     "it stays above")
+    claims.holds("fig10", "without adaptive scheduling the queue grows as long as the load lasts", "yes",
+                 last(fixed, calm, "p99_us") > 3 * last(ours, calm, "p99_us"), f"p99 {last(fixed, calm, 'p99_us'):.0f} us at its end",
+                 "it does not")
+
+
 def claims_fig11(claims, figure):
     for panel, moderate in (("constant", 2500), ("exponential", 2500), ("bimodal", 400)):
         curves = figure.panels[panel]
@@ -469,7 +573,7 @@ def claims_ablation(claims, figure):
 
 
 CLAIMS = {"fig1": claims_fig1, "fig2": claims_fig2, "fig6": claims_fig6, "fig7": claims_fig7, "fig8": claims_fig8,
-          "fig11": claims_fig11, "ours": claims_ours, "ablation": claims_ablation}
+          "fig9": claims_fig9, "fig10": claims_fig10, "fig11": claims_fig11, "ours": claims_ours, "ablation": claims_ablation}
 
 # ---- page ---------------------------------------------------------------------------------------------------------
 
@@ -527,8 +631,15 @@ def main(arguments):
         specs = tomllib.load(stream)
     claims, figures = Claims(), []
     for name in rest[1:]:
-        figure = ScanTimes(folder) if name == "fig2" else Figure(folder, name, specs[name])
-        (draw_scan_times if name == "fig2" else draw)(folder, figure)
+        if name == "fig2":
+            figure = ScanTimes(folder)
+            draw_scan_times(folder, figure)
+        elif "over_time" in specs[name]:
+            figure = OverTime(folder, name, specs[name])
+            draw_over_time(folder, figure)
+        else:
+            figure = Figure(folder, name, specs[name])
+            draw(folder, figure)
         CLAIMS[name](claims, figure)
         figures.append(figure)
     write_page(folder, figures, claims, requests)

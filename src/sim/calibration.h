@@ -37,6 +37,10 @@ struct Calibration {
   /// An idle worker's polling loop between the answer "no task" and the next PULL.
   Nanos pull_gap{100};
 
+  /// From an agent's decision to the switch's tables: controller and switch driver. Quotas need none of it, agents and
+  /// workers share memory.
+  Nanos table_update = microseconds(100);
+
   /// `--ideal-network`: hosts, wires and passes cost nothing. What a scheduler does by itself, recirculating and
   /// polling, keeps its cost: without it such a scheduler would do it infinitely often in no time.
   static constexpr Calibration ideal_network() {

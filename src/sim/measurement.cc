@@ -15,7 +15,8 @@ constexpr double kGrowthTasksPerWorker = 4;
 }  // namespace
 
 Measurement::Measurement(const RackSpec& spec)
-    : start_(spec.warmup),
+    : keeps_timeline_(spec.timeline_interval > Nanos{}),
+      start_(spec.warmup),
       middle_(spec.warmup + spec.duration / 2),
       end_(spec.warmup + spec.duration),
       workers_(spec.workers) {
@@ -31,13 +32,16 @@ void Measurement::on_completed(const Request& request, Nanos now) {
   if (measures(now)) ++result_.completed_in_window;
   OutcomeCounts& outcomes = outcomes_of(request.at);
   ++outcomes.completed;
-  if (&outcomes != &result_.measured) return;
+  const bool measured = &outcomes == &result_.measured;
+  if (!measured && !keeps_timeline_) return;
   const Nanos latency = now - request.at;
   const Nanos in_rack = request.in_switch + request.in_worker + request.service;
+  const Nanos slowdown{in_rack.value * kSlowdownUnit / std::max<std::int64_t>(request.service.value, 1)};
+  if (keeps_timeline_) timeline_.record(latency, slowdown);
+  if (!measured) return;
   ClassResult& of_class = result_.classes[request.class_index];
   of_class.latency.record(latency);
-  of_class.slowdown.record(
-      {in_rack.value * kSlowdownUnit / std::max<std::int64_t>(request.service.value, 1)});
+  of_class.slowdown.record(slowdown);
   of_class.service.record(request.service);
   result_.in_switch.record(request.in_switch);
   result_.in_worker.record(request.in_worker);
@@ -70,6 +74,7 @@ Result Measurement::finish(std::uint64_t events, std::uint32_t most_in_flight, N
   result_.events = events;
   result_.most_in_flight = most_in_flight;
   result_.ended = now;
+  result_.timeline = timeline_.take();
   return std::move(result_);
 }
 

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "sim/rack_spec.h"
 #include "sim/request_pool.h"
 #include "sim/result.h"
+#include "sim/timeline.h"
 
 namespace rain::sim {
 
@@ -28,6 +31,11 @@ class Measurement {
   void on_recirculated() { ++result_.recirculations; }
   void on_empty_pull() { ++result_.empty_pulls; }
 
+  /// An interval of the time line is over.
+  void end_interval(Nanos now, std::vector<SliceState> slices) {
+    timeline_.end_interval(now, std::move(slices));
+  }
+
   std::uint64_t in_flight() const { return sent_ - ended_; }
 
   /// The measured window, [start, end).
@@ -48,6 +56,8 @@ class Measurement {
   Growth growth() const;
 
   Result result_;
+  Timeline timeline_;
+  bool keeps_timeline_;
   Nanos start_, middle_, end_;
   unsigned workers_;
   std::uint64_t sent_ = 0;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "rpc/token_ledger.h"
+#include "sim/adaptation.h"
 #include "sim/engine.h"
 #include "sim/frames.h"
 #include "sim/link.h"
@@ -64,12 +65,15 @@ class Rack {
     kServiceEnd,  // the worker's running task is done
     kReply,       // the client has the reply
     kDrop,        // or hears that there will be none
+    kControl,     // a control interval is over
+    kTables,      // what it changed has reached the switch
+    kTimeline,    // an interval of the time line is over
   };
   struct Event {
     Kind kind{};
     std::uint8_t level = 0;  // of a token; kDrop: the reason
     std::uint16_t worker = 0;
-    RequestIndex request = kNoRequest;
+    RequestIndex request = kNoRequest;  // of a token or report: its epoch
     Generation generation{};
     std::uint16_t held = 0;      // tasks the worker holds
     std::uint16_t sequence = 0;  // of a SYNC
@@ -82,7 +86,11 @@ class Rack {
     RequestIndex first = kNoRequest;  // the running task is the first
     RequestIndex last = kNoRequest;
     unsigned held = 0;
+    unsigned limit = 0;  // of what it could come to hold: its quota, or what it was when that fell
     std::uint16_t server = 0;
+    std::uint16_t slice = 0;
+    Nanos idle_token_sent{};   // of the last token of level 0
+    Nanos token_round_trip{};  // of the running task, when it waited for that token
   };
   /// A worker's packets on their way to the switch.
   struct ReportSink {
@@ -126,6 +134,14 @@ class Rack {
   void send_report(Kind kind, const wire::TokenFields& fields, std::uint16_t sequence);
   void send_pull(WorkerId id, Nanos at);
 
+  // agents; rack_agents.h
+  void start_agents();
+  void control();
+  void update_tables();
+  void move(WorkerId id, SliceId to);
+  void end_timeline_interval();
+  void dispatched_to_quota(const Event& event, const Request& request);
+
   const Calibration wires_;
   const FrameSizes frames_;
   const WorkerRule rule_;
@@ -141,6 +157,9 @@ class Rack {
   OpenLoopClient client_;
   Measurement measurement_;
   std::vector<Worker> workers_;
+  std::optional<Adaptation> adaptation_;
+  Nanos timeline_interval_{};
+  std::size_t slice_count_ = 1;
   std::vector<wire::SyncAckFields> sync_acks_;  // on their way, by worker and level
   Link from_client_, to_client_, recirculation_;
   std::vector<Link> from_server_, to_server_;
@@ -150,3 +169,5 @@ class Rack {
 }  // namespace rain::sim
 
 #include "sim/rack_impl.h"  // IWYU pragma: export
+// Uses what the former defines.
+#include "sim/rack_agents.h"  // IWYU pragma: export

@@ -25,8 +25,17 @@ Rack<Program>::Rack(const RackSpec& spec, workload::Workload workload, WorkerRul
       to_server_(wires_.worker_servers, Link(wires_.link_gbps)) {
   for (std::size_t i = 0; i < spec.workload.classes.size(); ++i) types_.push_back(spec.type_of(i));
   workers_.resize(spec.workers);
+  timeline_interval_ = spec.timeline_interval;
+  if (spec.adaptive) adaptation_.emplace(spec, depth_);
+  std::uint16_t first = 0;
+  const std::vector<SliceSpec> slices = effective_slices(spec);
+  slice_count_ = slices.size();
+  for (std::uint16_t slice = 0; slice < slices.size(); ++slice) {
+    for (unsigned n = 0; n < slices[slice].workers; ++n) workers_[first++].slice = slice;
+  }
   for (std::uint16_t id = 0; id < spec.workers; ++id) {
     workers_[id].server = static_cast<std::uint16_t>(id * wires_.worker_servers / spec.workers);
+    workers_[id].limit = depth_;
     if (rule != WorkerRule::kTokens) continue;
     workers_[id].ledger.emplace(
         rpc::TokenLedgerOptions{.worker = WorkerId{id}, .quota = depth_, .token_key = kTokenKey});
@@ -41,7 +50,9 @@ Result Rack<Program>::run() {
   const auto goes_on = [&] { return sending_ || (measurement_.in_flight() > 0 && now() < give_up); };
   const auto handle_at = [&](auto lane, const Event& event) { handle_usual<lane()>(event); };
   while (goes_on() && engine_.step(handle_at)) continue;
-  return measurement_.finish(engine_.processed(), pool_.high_water(), now());
+  Result result = measurement_.finish(engine_.processed(), pool_.high_water(), now());
+  if (adaptation_) result.adaptive = adaptation_->finish();
+  return result;
 }
 
 template <typename Program>
@@ -51,6 +62,7 @@ void Rack<Program>::start() {
     if (rule_ == WorkerRule::kTokens) workers_[id].ledger->poll(0, now(), sink);
     if (rule_ == WorkerRule::kPulls) send_pull(WorkerId{id}, now());
   }
+  start_agents();
   send_next_request();
 }
 
@@ -98,6 +110,12 @@ void Rack<Program>::handle(const Event& event) {
       return reply_at_client(event.request);
     case Kind::kDrop:
       return drop_at_client(event.request, static_cast<DropReason>(event.level));
+    case Kind::kControl:
+      return control();
+    case Kind::kTables:
+      return update_tables();
+    case Kind::kTimeline:
+      return end_timeline_interval();
   }
 }
 
@@ -159,9 +177,15 @@ void Rack<Program>::task_at_switch(RequestIndex index) {
 template <typename Program>
 void Rack<Program>::report_at_switch(const Event& event) {
   const bool token = event.kind == Kind::kFeedback;
-  act_on_report(event, switch_.report(token ? wire::MessageType::kFeedback : wire::MessageType::kSync,
-                                      WorkerId{event.worker}, Level{event.level}, event.generation,
-                                      event.held, now(), event.kind == Kind::kRecall));
+  act_on_report(event,
+                switch_.report({.type = token ? wire::MessageType::kFeedback : wire::MessageType::kSync,
+                                .worker = WorkerId{event.worker},
+                                .epoch = Epoch{static_cast<std::uint16_t>(event.request)},
+                                .level = Level{event.level},
+                                .generation = event.generation,
+                                .held = event.held,
+                                .recall = event.kind == Kind::kRecall},
+                               now()));
 }
 
 template <typename Program>
@@ -176,6 +200,9 @@ void Rack<Program>::act_on_report(const Event& event, const dataplane::Verdict& 
       return answer_worker(Kind::kSyncAck, event);
     case dataplane::Action::kRecirculate:
       return act_on_report(event, switch_.sweep_and_report_again(verdict, now()));
+    case dataplane::Action::kIgnore:  // its worker moved while it was under way, and will issue another
+      RAIN_ASSERT(adaptation_ && verdict.reason == DropReason::kStaleEpoch);
+      return;
     default:
       RAIN_ASSERT(false && "a token or report was refused in a network that loses nothing");
   }
@@ -183,8 +210,8 @@ void Rack<Program>::act_on_report(const Event& event, const dataplane::Verdict& 
 
 template <typename Program>
 void Rack<Program>::pull_at_switch(const Event& event) {
-  const dataplane::Verdict verdict =
-      switch_.report(wire::MessageType::kPull, WorkerId{event.worker}, kNoLevel, {}, event.held, now());
+  const dataplane::Verdict verdict = switch_.report(
+      {.type = wire::MessageType::kPull, .worker = WorkerId{event.worker}, .held = event.held}, now());
   if (verdict.action == dataplane::Action::kDispatch) return send_task(switch_.dispatched(verdict), verdict);
   RAIN_ASSERT(verdict.action == dataplane::Action::kReplyDrop && verdict.reason == DropReason::kNoTask);
   measurement_.on_empty_pull();
@@ -250,7 +277,9 @@ void Rack<Program>::dispatch_at_worker(const Event& event) {
   request.in_worker = now();
   if (rule_ == WorkerRule::kTokens) {
     const auto spend = worker.ledger->spend(Level{event.level}, event.generation);
-    RAIN_ASSERT(spend == rpc::TokenLedger::Spend::kAccepted && worker.held < depth_);
+    RAIN_ASSERT(spend == rpc::TokenLedger::Spend::kAccepted && worker.held < worker.limit);
+    if (adaptation_) [[unlikely]]
+      dispatched_to_quota(event, request);
   } else if (worker.held >= kWorkerQueueBound) {
     measurement_.on_dropped(request, DropReason::kWorkerQueueFull);
     report_finished(WorkerId{event.worker});
@@ -303,6 +332,10 @@ void Rack<Program>::service_end(WorkerId id) {
       from_server_[worker.server].send(now() + wires_.host_send, frames_.reply()) + wires_.link + wires_.pass;
   const Nanos at_client = to_client_.send(at_switch, frames_.reply()) + wires_.link + wires_.host_receive;
   engine_.schedule(kReplies, at_client, {.kind = Kind::kReply, .request = done});
+  if (adaptation_) [[unlikely]] {
+    adaptation_->on_task_end(id, pool_[done], std::exchange(worker.token_round_trip, {}), worker.held, now());
+    if (worker.held == 0) worker.idle_token_sent = now();
+  }
   report_finished(id);
   if (worker.held > 0) begin_head(id);
 }
@@ -317,8 +350,9 @@ void Rack<Program>::report_finished(WorkerId id) {
       return worker.ledger->refund(worker.held, now(), sink);
     }
     case WorkerRule::kReports:
-      return send_report(Kind::kFeedback,
-                         {.worker = id, .queue_length = static_cast<std::uint16_t>(worker.held)}, 0);
+      return send_report(
+          Kind::kFeedback,
+          {.worker = id, .epoch = kEpoch, .queue_length = static_cast<std::uint16_t>(worker.held)}, 0);
     case WorkerRule::kPulls:
       return send_pull(id, now());
   }
@@ -332,6 +366,7 @@ void Rack<Program>::send_report(Kind kind, const wire::TokenFields& fields, std:
                    {.kind = kind,
                     .level = fields.level.value,
                     .worker = fields.worker.value,
+                    .request = fields.epoch.value,
                     .generation = fields.generation,
                     .held = fields.queue_length,
                     .sequence = sequence});

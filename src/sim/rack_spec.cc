@@ -38,6 +38,37 @@ tl::expected<void, std::string> check_scheduler(const RackSpec& spec) {
   return {};
 }
 
+tl::expected<void, std::string> check_adaptive(const RackSpec& spec) {
+  if (spec.timeline_interval < Nanos{} || spec.timeline_interval > kLongest) {
+    return out_of_range("timeline interval", fmt::format("{}ns", spec.timeline_interval.value),
+                        "above 0, up to 100000s");
+  }
+  if (spec.timeline_interval > Nanos{} && spec.scheduler == "ideal")
+    return Problem("timeline: not with ideal");
+  if (!spec.adaptive) return {};
+  const Scheduler& scheduler = *find_scheduler(spec.scheduler);
+  const bool tokens = scheduler.program && worker_rule(*scheduler.program) == WorkerRule::kTokens;
+  if (!tokens) {
+    return Problem(fmt::format("adaptive with {}: only with rain and rain-paper, whose workers have quotas",
+                               spec.scheduler));
+  }
+  const agent::PolicyOptions& policy = spec.adaptive->policy;
+  if (const char* wrong = policy.problem()) return Problem(std::string(wrong));
+  if (policy.kind == agent::PolicyKind::kRain && *scheduler.program != ProgramId::kRain) {
+    return Problem(
+        fmt::format("policy rain with {}: only with rain, which has a spill threshold", spec.scheduler));
+  }
+  if (policy.kind == agent::PolicyKind::kRain && spec.spill) {
+    return out_of_range("spill", *spec.spill, "not with policy rain, which sets it");
+  }
+  const unsigned depth = spec.depth.value_or(default_depth(scheduler));
+  if (policy.kind == agent::PolicyKind::kPaper && depth > policy.adaptive.max_quota) {
+    return out_of_range("depth", depth,
+                        fmt::format("at most the largest quota, {}", policy.adaptive.max_quota));
+  }
+  return {};
+}
+
 tl::expected<void, std::string> check_slices(const RackSpec& spec) {
   if (spec.slices.empty()) return {};
   if (spec.slices.size() > dataplane::kMaxSlices) {
@@ -109,8 +140,13 @@ unsigned default_depth(const Scheduler& scheduler) {
   return *scheduler.program == ProgramId::kRainPaper ? 2 : 1;
 }
 
+agent::PolicyKind default_policy(const Scheduler& scheduler) {
+  return scheduler.program == ProgramId::kRain ? agent::PolicyKind::kRain : agent::PolicyKind::kPaper;
+}
+
 tl::expected<void, std::string> RackSpec::validate() const {
   if (auto good = check_scheduler(*this); !good) return good;
+  if (auto good = check_adaptive(*this); !good) return good;
   if (workers < 1 || workers > dataplane::kMaxWorkers) {
     return out_of_range("workers", workers, fmt::format("1 to {}", dataplane::kMaxWorkers));
   }

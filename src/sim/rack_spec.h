@@ -8,6 +8,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "agent/policy.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "dataplane/programs.h"
@@ -44,6 +45,13 @@ struct SliceSpec {
   std::vector<TaskType> types;  ///< whose tasks it serves
 };
 
+struct AdaptiveSpec {
+  agent::PolicyOptions policy{};
+  bool trace = false;  ///< the result has the trace of decisions
+};
+/// The policy that goes with the scheduler when none is named.
+agent::PolicyKind default_policy(const Scheduler& scheduler);
+
 struct RackSpec {
   std::string scheduler = "rain";
   unsigned workers = 32;            ///< 1..kMaxWorkers
@@ -54,6 +62,8 @@ struct RackSpec {
   bool refresh_by_recirculation =
       false;                        ///< `racksched`: refresh loads by an extra pass instead of by reports
   std::vector<SliceSpec> slices{};  ///< empty: one, with all workers, for all types
+  std::optional<AdaptiveSpec> adaptive{};  ///< `rain-paper` and `rain`: the agents run
+  Nanos timeline_interval{};               ///< > 0: the result has a time line
   Calibration calibration{};
 
   workload::WorkloadSpec

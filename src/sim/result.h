@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,32 @@ struct Growth {
   bool overloaded = false;  ///< the number in flight grew, or a full queue refused tasks
 };
 
+/// What adaptive scheduling did.
+struct AdaptiveResult {
+  std::uint64_t intervals = 0;
+  std::uint64_t quota_changes = 0;  ///< of one worker by one decision
+  std::uint64_t moves = 0;          ///< of a worker to another slice
+  std::uint64_t spill_changes = 0;
+  double mean_depth = 0;         ///< quota, over workers and the measured window
+  std::vector<unsigned> spills;  ///< of each slice at the end; policy `rain`
+  std::string decisions;         ///< the trace (agent/decision_trace.h); empty unless asked for
+};
+
+/// A slice at one moment.
+struct SliceState {
+  unsigned workers = 0;
+  double depth = 0;  ///< mean quota of its workers
+};
+
+/// One interval of a run's time line: the replies that arrived in it.
+struct TimelineRow {
+  Nanos end{};
+  std::uint64_t completed = 0;
+  Nanos p50{}, p99{}, max{};  ///< latency
+  Nanos slowdown_p99{};       ///< in kSlowdownUnit
+  std::vector<SliceState> slices;
+};
+
 struct Result {
   std::vector<ClassResult> classes;
   Histogram in_switch, in_worker, wire;
@@ -55,6 +82,8 @@ struct Result {
   std::uint64_t events = 0;
   std::uint32_t most_in_flight = 0;
   Nanos ended{};  ///< virtual time of the last event
+  std::optional<AdaptiveResult> adaptive;
+  std::vector<TimelineRow> timeline;  ///< empty unless asked for
 
   /// All classes together.
   Histogram latency() const;

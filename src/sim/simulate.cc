@@ -1,5 +1,6 @@
 #include "sim/simulate.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/ideal_rack.h"
@@ -25,7 +26,10 @@ tl::expected<Result, std::string> simulate(const RackSpec& spec) {
   if (!workload) return tl::unexpected(workload.error());
   const Scheduler& scheduler = *find_scheduler(spec.scheduler);
   if (!scheduler.program) return run_ideal(spec, std::move(*workload));
-  const unsigned levels = spec.depth.value_or(default_depth(scheduler));
+  unsigned levels = spec.depth.value_or(default_depth(scheduler));
+  if (spec.adaptive && spec.adaptive->policy.kind == agent::PolicyKind::kPaper) {
+    levels = std::max(levels, spec.adaptive->policy.adaptive.max_quota);
+  }
   return dataplane::visit_program<dataplane::SoftMemory>(
       *scheduler.program, levels, [&]<typename Tag>(Tag) -> Result {
         return Rack<typename Tag::type>(spec, std::move(*workload), worker_rule(*scheduler.program)).run();

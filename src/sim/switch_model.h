@@ -50,7 +50,6 @@ class Switch {
     report_.source = worker_address(WorkerId{0});
     task_.message.type = wire::MessageType::kRequest;
     report_.message.type = wire::MessageType::kFeedback;
-    report_.message.token.epoch = kEpoch;
     report_.message.token.token_key = kTokenKey;
     for (dataplane::PacketView* packet : {&task_, &report_}) {
       packet->message.first = packet->message.last = packet->message.has_extension = true;
@@ -69,16 +68,25 @@ class Switch {
     return program_.pass(task_, now);
   }
 
-  /// FEEDBACK, PULL or SYNC; `recall` belongs to the last.
-  dataplane::Verdict report(wire::MessageType type, WorkerId worker, Level level, Generation generation,
-                            std::uint16_t held, Nanos now, bool recall = false) {
-    report_.source.port = worker_address(worker).port;
-    report_.message.type = type;
-    report_.message.token.worker = worker;
-    report_.message.token.level = level;
-    report_.message.token.generation = generation;
-    report_.message.token.queue_length = held;
-    report_.message.token.recall = recall;
+  /// FEEDBACK, PULL or SYNC.
+  struct Report {
+    wire::MessageType type{};
+    WorkerId worker{};
+    Epoch epoch = kEpoch;
+    Level level = kNoLevel;
+    Generation generation{};
+    std::uint16_t held = 0;
+    bool recall = false;  ///< SYNC
+  };
+  dataplane::Verdict report(const Report& report, Nanos now) {
+    report_.source.port = worker_address(report.worker).port;
+    report_.message.type = report.type;
+    report_.message.token.worker = report.worker;
+    report_.message.token.epoch = report.epoch;
+    report_.message.token.level = report.level;
+    report_.message.token.generation = report.generation;
+    report_.message.token.queue_length = report.held;
+    report_.message.token.recall = report.recall;
     report_.carried = {};
     return program_.pass(report_, now);
   }
@@ -90,6 +98,21 @@ class Switch {
     program_.forget_dead_tokens(full.slice);
     report_.carried = full.carried;
     return program_.pass(report_, now);
+  }
+
+  /// Control plane: the worker serves another slice from now on. Its filed tokens are dead.
+  void move(WorkerId id, SliceId to) {
+    dataplane::WorkerEntry entry = *memory_.worker(id);
+    const SliceId from = entry.slice;
+    entry.slice = to;
+    ++entry.epoch.value;
+    memory_.set_worker(id, entry);
+    program_.forget_dead_tokens(from);
+  }
+  void set_spill(SliceId id, unsigned spill) {
+    dataplane::SliceEntry entry = *memory_.slice(id);
+    entry.spill = spill;
+    memory_.set_slice(id, entry);
   }
 
   /// The request that a kDispatch verdict is about; its payload has left the switch.

@@ -32,6 +32,7 @@ constexpr Command kCommands[] = {
     {"compare", "run the same load behind several schedulers and report them side by side", declare_compare},
     {"budget", "print what a scheduler would cost on a programmable switch", declare_budget},
     {"sim", "simulate a rack in virtual time", declare_sim},
+    {"replay", "repeat the decisions of a trace of adaptive scheduling", declare_replay},
     {"sweep", "simulate every combination of schedulers, depths, loads and seeds", declare_sweep},
     {"figures", "simulate and draw the papers' figures, and hold them against the papers' claims",
      declare_figures},

@@ -25,6 +25,7 @@ Run declare_budget(CLI::App& app);
 Run declare_sweep(CLI::App& app);
 Run declare_figures(CLI::App& app);
 Run declare_sim(CLI::App& app);
+Run declare_replay(CLI::App& app);
 
 /// All of `rain`. Returns the exit status (input_error.h).
 int run_command(int argc, const char* const* argv);

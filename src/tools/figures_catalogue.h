@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "tools/command.h"
 
 namespace rain::tools {
@@ -17,13 +18,16 @@ struct FigurePoint {
 
 struct Figure {
   std::string name;
-  std::vector<FigurePoint> points;
+  std::vector<FigurePoint> points;  ///< over load
+  std::vector<FigurePoint> runs;    ///< over time, with a row each `interval`; instead of points
+  Nanos interval{};
 };
 
 /// How long each point runs: as long as the paper's (10 s after 1 s of warm-up), but not beyond so many requests, with a
 /// tenth as many before.
 struct FigureTime {
   double requests = 0;
+  bool quick = false;  ///< figures over time: the description's short form
 };
 
 /// All figures that are simulated, in the file's order.

@@ -4,16 +4,19 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "sim/simulate.h"
 #include "tools/command.h"
 #include "tools/figures_catalogue.h"
 #include "tools/input_error.h"
 #include "tools/plotting.h"
 #include "tools/rocksdb_figure.h"
 #include "tools/sim_flags.h"
+#include "tools/sim_report.h"
 #include "tools/sim_runs.h"
 #include "tools/suggest.h"
 
@@ -23,7 +26,6 @@ namespace {
 constexpr double kRequests = 1e6;
 constexpr double kQuickRequests = 5e4;
 constexpr const char* kRocksDbFigure = "fig2";
-constexpr std::string_view kWithAgent[] = {"fig9", "fig10"};
 
 struct Flags {
   std::vector<std::string> names;
@@ -40,8 +42,6 @@ std::vector<std::string> chosen_names(const Flags& flags, const std::vector<Figu
   all.insert(all.begin() + 1, kRocksDbFigure);
   std::vector<std::string> chosen;
   for (const std::string& name : flags.names) {
-    if (std::find(std::begin(kWithAgent), std::end(kWithAgent), name) != std::end(kWithAgent))
-      throw InputError(fmt::format("{}: not in this version: it comes with the agent", name));
     if (std::find(all.begin(), all.end(), name) == all.end()) {
       const std::vector<std::string_view> names(all.begin(), all.end());
       throw InputError(fmt::format("'{}' is not a figure: one of {}", name, comma_list(names)));
@@ -64,9 +64,26 @@ std::string csv_of(const Figure& figure, const std::map<std::string, std::string
   return csv;
 }
 
+/// The rows of the runs' time lines, one run after the other.
+std::string time_csv_of(const Figure& figure) {
+  std::string csv;
+  for (const FigurePoint& run : figure.runs) {
+    sim::RackSpec spec = read_sim_flags(run.flags);
+    spec.timeline_interval = figure.interval;
+    const auto result = sim::simulate(spec);
+    if (!result) throw InputError(result.error());
+    std::istringstream rows(timeline_csv(*result));
+    std::string row;
+    std::getline(rows, row);
+    if (csv.empty()) csv = "curve," + row + '\n';
+    while (std::getline(rows, row)) csv += fmt::format("\"{}\",{}\n", run.curve, row);
+  }
+  return csv;
+}
+
 int run_figures(const Flags& flags) {
   const double requests = flags.requests > 0 ? flags.requests : flags.quick ? kQuickRequests : kRequests;
-  std::vector<Figure> figures = read_figures({.requests = requests});
+  std::vector<Figure> figures = read_figures({.requests = requests, .quick = requests < kRequests});
   const std::vector<std::string> names = chosen_names(flags, figures);
   const auto is_chosen = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -85,7 +102,10 @@ int run_figures(const Flags& flags) {
   const auto rows = do_runs(runs, journal, {.command = "rain figures", .threads = flags.threads});
   std::map<std::string, std::string> by_key;
   for (std::size_t i = 0; i < runs.size(); ++i) by_key[key_of(runs[i])] = rows[i];
-  for (const Figure& figure : figures) write_whole(folder / (figure.name + ".csv"), csv_of(figure, by_key));
+  for (const Figure& figure : figures) {
+    write_whole(folder / (figure.name + ".csv"),
+                figure.runs.empty() ? csv_of(figure, by_key) : time_csv_of(figure));
+  }
   // After the simulations, whose threads would disturb what it measures.
   if (is_chosen(kRocksDbFigure))
     write_whole(folder / "fig2.csv", measure_rocksdb_figure(folder, flags.quick));
@@ -106,8 +126,7 @@ int run_figures(const Flags& flags) {
 
 Run declare_figures(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("FIGURE", flags->names,
-                 "fig1 fig2 fig6 fig7 fig8 fig11 ours ablation (all); fig9 and fig10 come with the agent");
+  app.add_option("FIGURE", flags->names, "fig1 fig2 fig6 fig7 fig8 fig9 fig10 fig11 ours ablation (all)");
   app.add_option("--out", flags->out, "folder of the page, pictures and CSVs (" + flags->out + ")")
       ->type_name("DIR");
   app.add_flag("--quick", flags->quick, "so few requests a point that all takes less than two minutes");

@@ -10,11 +10,13 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/duration_text.h"
 #include "sim/simulate.h"
 #include "tools/command.h"
 #include "tools/input_error.h"
 #include "tools/sim_flags.h"
 #include "tools/sim_report.h"
+#include "tools/sim_runs.h"
 
 namespace rain::tools {
 namespace {
@@ -23,20 +25,37 @@ struct SimFlags {
   FlagTexts spec;
   bool json = false;
   bool timing = false;
-  bool adaptive = false;
-  std::optional<std::string> rth;
+  std::string timeline;
+  std::string timeline_interval = "10ms";
+  std::string decisions;
 };
 
-int run_sim(const SimFlags& flags) {
-  if (flags.adaptive || flags.rth.has_value()) {
-    throw InputError(fmt::format("{}: not in this version: adaptive scheduling comes with the agent",
-                                 flags.adaptive ? "--adaptive" : "--rth"));
+sim::RackSpec read_spec(const SimFlags& flags) {
+  sim::RackSpec spec = read_sim_flags(flags.spec);
+  if (!flags.timeline.empty()) {
+    const auto interval = parse_duration(flags.timeline_interval);
+    if (!interval || *interval < microseconds(1)) {
+      throw InputError(fmt::format("--timeline-interval = \"{}\": a time with a unit, 1us or more",
+                                   flags.timeline_interval));
+    }
+    spec.timeline_interval = *interval;
   }
-  const sim::RackSpec spec = read_sim_flags(flags.spec);
+  if (!flags.decisions.empty()) {
+    if (!spec.adaptive) throw InputError("--decisions: only together with --adaptive");
+    spec.adaptive->trace = true;
+  }
+  if (const auto good = spec.validate(); !good) throw InputError(good.error());
+  return spec;
+}
+
+int run_sim(const SimFlags& flags) {
+  const sim::RackSpec spec = read_spec(flags);
   const Nanos begin = monotonic_now();
   const auto result = sim::simulate(spec);
   const double wall_s = static_cast<double>((monotonic_now() - begin).value) * 1e-9;
   if (!result) throw InputError(result.error());
+  if (!flags.timeline.empty()) write_whole(flags.timeline, timeline_csv(*result));
+  if (!flags.decisions.empty()) write_whole(flags.decisions, result->adaptive->decisions);
   const Report report = make_sim_report(spec, *result);
   if (flags.json) {
     const auto shown_wall = flags.timing ? std::optional<double>(wall_s) : std::nullopt;
@@ -55,8 +74,13 @@ Run declare_sim(CLI::App& app) {
   app.add_flag("--json", flags->json, "one JSON object instead of a table");
   app.add_flag("--timing", flags->timing,
                "wall_s in the JSON, which is null else: it differs from run to run");
-  app.add_flag("--adaptive", flags->adaptive, "adaptive scheduling: not yet");
-  app.add_option("--rth", flags->rth, "threshold of adaptive scheduling: not yet");
+  app.add_option("--timeline", flags->timeline, "write latency, depth and workers over time as CSV")
+      ->type_name("FILE");
+  app.add_option("--timeline-interval", flags->timeline_interval, "time between two of its rows (10ms)")
+      ->type_name("TIME");
+  app.add_option("--decisions", flags->decisions,
+                 "write what the agents saw and decided as JSON lines, which rain replay repeats")
+      ->type_name("FILE");
   return [flags] { return run_sim(*flags); };
 }
 

@@ -89,6 +89,30 @@ void read_rack(TomlReader& reader, RackSpec& spec) {
   if (ideal_network) spec.calibration = sim::Calibration::ideal_network();
 }
 
+/// Adaptive scheduling. After the rack, whose scheduler decides the policy.
+void read_adaptive(TomlReader& reader, RackSpec& spec) {
+  bool adaptive = false;
+  reader.flag("adaptive", adaptive);
+  sim::AdaptiveSpec agents;
+  if (const sim::Scheduler* scheduler = sim::find_scheduler(spec.scheduler)) {
+    agents.policy.kind = sim::default_policy(*scheduler);
+  }
+  std::string name(agent::to_text(agents.policy.kind));
+  if (reader.choice("policy", name, agent::kPolicyNames)) agents.policy.kind = *agent::parse_policy(name);
+  agent::AdaptiveOptions& options = agents.policy.adaptive;
+  reader.number("rth", options.ratio_threshold, 0, 1, "of a task's waiting");
+  reader.number("sth", options.slowdown_threshold, 1.001, 1e6);
+  reader.integer("max_quota", options.max_quota, 1, kMaxQuota);
+  reader.duration("control_interval", agents.policy.interval, microseconds(100), seconds(100));
+  if (adaptive) {
+    spec.adaptive = agents;
+    return;
+  }
+  for (const char* key : {"policy", "rth", "sth", "max_quota", "control_interval"}) {
+    if (reader.has(key)) reader.refuse(key, "only together with --adaptive");
+  }
+}
+
 /// `--service trace:FILE`; false: the service is something else.
 bool read_trace(TomlReader& reader, RackSpec& spec) {
   constexpr std::string_view kTrace = "trace:";
@@ -190,6 +214,17 @@ void declare_sim_flags(CLI::App& app, FlagTexts& flags) {
   flag("duration", "measured time (10s)", "TIME");
   flag("warmup", "time before, not measured (1s)", "TIME");
   flag("seed", "the same seed gives the same bytes (1)", "N");
+  flag("policy",
+       "what adapts: paper (Algorithm 1: quotas) or rain (spill thresholds); workers move in both "
+       "(that of the scheduler)",
+       "NAME");
+  flag("rth", "share of the waiting at the worker above which its queue is to blame (0.3)", "SHARE");
+  flag("sth", "p99 slowdown above which something is changed (10)", "N");
+  flag("max_quota", "policy paper: largest depth, 1..8 (8)", "N");
+  flag("control_interval", "time between two decisions (10ms)", "TIME");
+  app.add_flag_callback(
+      "--adaptive", [&flags] { flags.emplace_back("adaptive", "true"); },
+      "adaptive scheduling: the agents run (rain, rain-paper)");
   app.add_flag_callback(
       "--ideal-network", [&flags] { flags.emplace_back("ideal_network", "true"); },
       "hosts, wires and switch passes cost no time");
@@ -201,6 +236,7 @@ sim::RackSpec read_sim_flags(const FlagTexts& flags) {
   TomlReader reader(table, "", no_file);
   RackSpec spec;
   read_rack(reader, spec);
+  read_adaptive(reader, spec);
   read_workload(reader, spec);
   reader.duration("duration", spec.duration, Nanos{1}, kLongest);
   reader.duration("warmup", spec.warmup, Nanos{}, kLongest);

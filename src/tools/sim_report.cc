@@ -100,7 +100,34 @@ ordered_json sim_report_json(const Report& report, const sim::Result& result, st
                       {"growth_rps", rounded(result.growth.per_second)},
                       {"in_flight_first_half", rounded(result.growth.first_half)},
                       {"in_flight_second_half", rounded(result.growth.second_half)}};
+  if (result.adaptive) {
+    const sim::AdaptiveResult& agents = *result.adaptive;
+    json["adaptive"] = {{"intervals", agents.intervals},
+                        {"quota_changes", agents.quota_changes},
+                        {"moves", agents.moves},
+                        {"spill_changes", agents.spill_changes},
+                        {"mean_depth", rounded(agents.mean_depth)},
+                        {"spills", agents.spills}};
+  }
   return json;
+}
+
+std::string timeline_csv(const sim::Result& result) {
+  std::string csv = "end_ms,completed,p50_us,p99_us,max_us,slowdown_p99";
+  const std::size_t slices = result.timeline.empty() ? 0 : result.timeline[0].slices.size();
+  for (std::size_t i = 0; i < slices; ++i) csv += fmt::format(",workers_{0},depth_{0}", i);
+  csv += '\n';
+  for (const sim::TimelineRow& row : result.timeline) {
+    csv += fmt::format("{:.3f},{},{:.3f},{:.3f},{:.3f},{:.3f}", seconds_of(row.end) * 1000, row.completed,
+                       static_cast<double>(row.p50.value) * kUsPerNs,
+                       static_cast<double>(row.p99.value) * kUsPerNs,
+                       static_cast<double>(row.max.value) * kUsPerNs,
+                       static_cast<double>(row.slowdown_p99.value) / sim::kSlowdownUnit);
+    for (const sim::SliceState& slice : row.slices)
+      csv += fmt::format(",{},{:.3f}", slice.workers, slice.depth);
+    csv += '\n';
+  }
+  return csv;
 }
 
 std::string sim_report_table(const sim::RackSpec& spec, const Report& report, const sim::Result& result,
@@ -135,6 +162,13 @@ std::string sim_report_table(const sim::RackSpec& spec, const Report& report, co
       "  switch: {} % of the requests waited in it, queue length p99 {}, recirculations {}, empty pulls {}\n",
       report.in_switch.queued_ratio ? fmt::format("{:.1f}", *report.in_switch.queued_ratio * 100) : "-",
       short_number(report.in_switch.queue_p99), result.recirculations, result.empty_pulls);
+  if (result.adaptive) {
+    const sim::AdaptiveResult& agents = *result.adaptive;
+    text += fmt::format(
+        "  agents: {} intervals, {} quotas changed, {} workers moved, {} spill thresholds changed; mean "
+        "depth {:.2f}\n",
+        agents.intervals, agents.quota_changes, agents.moves, agents.spill_changes, agents.mean_depth);
+  }
   text += overload_line(result.growth);
   text += fmt::format("  {} events in {:.2f} s\n", result.events, wall_s);
   return text;

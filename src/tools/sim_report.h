@@ -18,6 +18,9 @@ Report make_sim_report(const sim::RackSpec& spec, const sim::Result& result);
 nlohmann::ordered_json sim_report_json(const Report& report, const sim::Result& result,
                                        std::optional<double> wall_s);
 
+/// The time line: a row for each interval, with the depth and the workers of each slice.
+std::string timeline_csv(const sim::Result& result);
+
 /// For people, several lines.
 std::string sim_report_table(const sim::RackSpec& spec, const Report& report, const sim::Result& result,
                              double wall_s);

@@ -58,8 +58,11 @@ std::string result_cells(const sim::RackSpec& spec, const sim::Result& result) {
   row += fmt::format(",{:.3f}", latency.mean_ns() / kNsPerUs) + quantile_cells(latency, kNsPerUs) +
          fmt::format(",{:.3f}", static_cast<double>(latency.max().value) / kNsPerUs);
   row += quantile_cells(result.slowdown(), static_cast<double>(sim::kSlowdownUnit));
-  row += fmt::format(",{:.4f},{},{},{}", static_cast<double>(result.queued) / completed * 100,
-                     result.queue_length.quantile(0.99).value, result.recirculations, result.events);
+  const sim::Scheduler& scheduler = *sim::find_scheduler(spec.scheduler);
+  const double depth =
+      result.adaptive ? result.adaptive->mean_depth : spec.depth.value_or(sim::default_depth(scheduler));
+  row += fmt::format(",{:.4f},{},{},{},{:.3f}", static_cast<double>(result.queued) / completed * 100,
+                     result.queue_length.quantile(0.99).value, result.recirculations, result.events, depth);
   if (result.classes.size() < 2) return row;
   for (const sim::ClassResult& one : result.classes) {
     row += quantile_cells(one.latency, kNsPerUs) +
@@ -156,7 +159,7 @@ class Workshop {
 std::string result_columns(const sim::RackSpec& spec) {
   std::string names = "offered_rps,achieved_rps,completed,dropped,overloaded,growth_rps,mean_us" +
                       quantile_columns("", "_us") + ",max_us" + quantile_columns("slowdown_", "") +
-                      ",queued_percent,queue_p99,recirculations,events";
+                      ",queued_percent,queue_p99,recirculations,events,depth";
   if (spec.workload.classes.size() < 2) return names;
   for (const workload::ClassSpec& one : spec.workload.classes) {
     names += quantile_columns(one.name + "_", "_us") + quantile_columns(one.name + "_slowdown_", "");

@@ -67,6 +67,31 @@ TEST(RackSpec, validate__refuses_in_one_line_that_says_what_is_allowed) {
          s.slices = {{.workers = 32, .types = {}}, {.workers = 0, .types = {}}};
        },
        "workers of a slice = 0: 1 or more"},
+      {[](RackSpec& s) { s.timeline_interval = Nanos{-1}; }, "timeline interval = -1ns: above 0"},
+      {[](RackSpec& s) { s.scheduler = "ideal", s.timeline_interval = Nanos{1000}; },
+       "timeline: not with ideal"},
+      {[](RackSpec& s) { s.scheduler = "jsq", s.adaptive.emplace(); }, "adaptive with jsq: only with rain"},
+      {[](RackSpec& s) { s.scheduler = "ideal", s.adaptive.emplace(); },
+       "adaptive with ideal: only with rain"},
+      {[](RackSpec& s) { s.adaptive.emplace().policy.adaptive.ratio_threshold = 2; },
+       "ratio threshold: 0 to 1"},
+      {[](RackSpec& s) { s.adaptive.emplace().policy.interval = Nanos{1}; },
+       "control interval: 100us to 100s"},
+      {[](RackSpec& s) {
+         s.scheduler = "rain-paper";
+         s.adaptive.emplace().policy.kind = agent::PolicyKind::kRain;
+       },
+       "policy rain with rain-paper: only with rain"},
+      {[](RackSpec& s) {
+         s.spill = 3;
+         s.adaptive.emplace().policy.kind = agent::PolicyKind::kRain;
+       },
+       "spill = 3: not with policy rain"},
+      {[](RackSpec& s) {
+         s.depth = 4;
+         s.adaptive.emplace().policy.adaptive.max_quota = 3;
+       },
+       "depth = 4: at most the largest quota, 3"},
   };
   for (const Case& one : cases) {
     RackSpec spec = good_spec();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,67 @@ TEST(SimCommand, sim__a_load_above_capacity_is_reported_as_overload) {
   EXPECT_THAT(table.out, HasSubstr("OVERLOAD: "));
 }
 
+std::string content_of(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(SimCommand, sim__adaptive_reports_what_the_agents_did) {
+  const std::string decisions = ::testing::TempDir() + "sim_command_decisions.jsonl";
+  const std::vector<std::string> flags{"--adaptive", "--scheduler", "rain-paper", "--load",
+                                       "2.9M",       "--depth",     "1",          "--sth",
+                                       "3",          "--max-quota", "5",          "--control-interval",
+                                       "200us",      "--decisions", decisions};
+  const nlohmann::json json = run_json(flags);
+  EXPECT_EQ(json["adaptive"]["intervals"], 30);
+  EXPECT_GT(json["adaptive"]["quota_changes"], 0);
+  EXPECT_GT(json["adaptive"]["mean_depth"], 1);
+  EXPECT_EQ(json["adaptive"]["moves"], 0);
+  EXPECT_THAT(run_sim(flags).out, HasSubstr("agents: 30 intervals, "));
+
+  const Finished replayed = run_rain({"replay", decisions});
+  EXPECT_EQ(replayed.status, 0) << replayed.err;
+  EXPECT_THAT(replayed.out, HasSubstr("30 intervals: the same "));
+  std::string spoiled = content_of(decisions);
+  spoiled.replace(spoiled.find("\"max_quota\":5"), 13, "\"max_quota\":1");
+  std::ofstream(decisions) << spoiled;
+  const Finished different = run_rain({"replay", decisions});
+  EXPECT_EQ(different.status, 2);
+  EXPECT_THAT(different.err, HasSubstr("slice and quota were"));
+}
+
+TEST(SimCommand, sim__policy_is_the_schedulers_unless_named) {
+  EXPECT_EQ(
+      run_json({"--adaptive", "--load", "90%", "--control-interval", "1ms"})["adaptive"]["quota_changes"], 0);
+  EXPECT_GT(run_json({"--adaptive", "--policy", "paper", "--load", "98%", "--sth", "2", "--control-interval",
+                      "1ms"})["adaptive"]["quota_changes"],
+            0);
+}
+
+TEST(SimCommand, sim__timeline_is_a_row_for_each_interval) {
+  const std::string path = ::testing::TempDir() + "sim_command_timeline.csv";
+  EXPECT_EQ(
+      run_sim({"--timeline", path, "--timeline-interval", "1ms", "--slices", "20@0,12@1", "--depth", "3"})
+          .status,
+      0);
+  std::istringstream rows(content_of(path));
+  std::string row;
+  std::getline(rows, row);
+  EXPECT_EQ(row, "end_ms,completed,p50_us,p99_us,max_us,slowdown_p99,workers_0,depth_0,workers_1,depth_1");
+  std::getline(rows, row);
+  EXPECT_THAT(row, ::testing::StartsWith("1.000,"));
+  EXPECT_THAT(row, ::testing::EndsWith(",20,3.000,12,3.000"));
+  unsigned count = 1;
+  while (std::getline(rows, row)) ++count;
+  EXPECT_EQ(count, 6u);  // 5 ms after 1 ms of warm-up
+}
+
+TEST(SimCommand, replay__refuses_what_is_not_a_trace) {
+  testing::expect_refused({"replay", "/nonexistent.jsonl"},
+                          "rain replay: /nonexistent.jsonl: cannot be read");
+}
+
 TEST(SimCommand, sim__replays_a_trace) {
   const std::string path = ::testing::TempDir() + "sim_command_trace.csv";
   std::ofstream(path) << "arrival_us,type,service_us,size_bytes\n0,3,5,8\n20,4,30,100\n40,3,5,8\n60,3,5,8\n";
@@ -170,8 +232,14 @@ TEST(SimCommand, sim__bad_input_is_one_line_and_status_2) {
       {{"--large-share", "2"}, "--large-share = 2: "},
       {{"--arrivals", "bursts"}, "arrivals \"bursts\" (allowed: poisson, uniform, constant)"},
       {{"--refresh", "never"}, "--refresh = \"never\": one of reports, recirculation"},
-      {{"--adaptive"}, "--adaptive: not in this version: adaptive scheduling comes with the agent"},
-      {{"--rth", "0.3"}, "--rth: not in this version: adaptive scheduling comes with the agent"},
+      {{"--adaptive", "--scheduler", "jsq"},
+       "adaptive with jsq: only with rain and rain-paper, whose workers have quotas"},
+      {{"--rth", "0.3"}, "--rth = \"0.3\": only together with --adaptive"},
+      {{"--adaptive", "--policy", "none"}, "--policy = \"none\": paper, rain"},
+      {{"--adaptive", "--rth", "1.5"}, "--rth = \"1.5\": 0 to 1"},
+      {{"--decisions", "d.jsonl"}, "--decisions: only together with --adaptive"},
+      {{"--timeline", "t.csv", "--timeline-interval", "7"},
+       "--timeline-interval = \"7\": a time with a unit, 1us or more"},
       {{"--lod", "5"}, "'--lod' is not expected; did you mean '--load'?"},
   };
   for (const Case& one : cases) {
