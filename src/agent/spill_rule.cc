@@ -8,7 +8,7 @@
 namespace rain::agent {
 namespace {
 
-constexpr double kSlackKept = 0.5;     // of 1 - busy, where not every task can wait
+constexpr double kSlackKept = 0.25;    // of 1 - busy, where not every task can wait
 constexpr double kLeastSlack = 0.005;  // a busy share is not known better
 constexpr std::uint32_t kMemory = 16;  // intervals that an average remembers
 constexpr double kStep = 0.125;        // smallest change of a threshold that is worth a table update

@@ -9,7 +9,7 @@
 //   served. At busy share r and mean service S, a rack whose tasks all wait has a slack of only 1 - r (1 + d/S); d spent
 //   by one task delays all behind it until the queue is empty, (d/S) s S / (k slack) for the s-th. With this price,
 //       s = k / (1 + (d/S) / slack)
-//   When everything cannot wait, the slack is what binding leaves: never less than half of 1 - r.
+//   When everything cannot wait, the slack is what binding leaves: never less than a quarter of 1 - r.
 // Long services against the round trip: s near k until the last percents of load. Short ones, or a load that the idle
 // round trips do not allow: s near 0, where program `rain` is JBSQ(n).
 //

@@ -334,7 +334,8 @@ void Rack<Program>::service_end(WorkerId id) {
   engine_.schedule(kReplies, at_client, {.kind = Kind::kReply, .request = done});
   if (adaptation_) [[unlikely]] {
     adaptation_->on_task_end(id, pool_[done], std::exchange(worker.token_round_trip, {}), worker.held, now());
-    if (worker.held == 0) worker.idle_token_sent = now();
+    // Unless it is out already, because a dispatch crossed it.
+    if (worker.held == 0 && !worker.ledger->outstanding(Level{0})) worker.idle_token_sent = now();
   }
   report_finished(id);
   if (worker.held > 0) begin_head(id);

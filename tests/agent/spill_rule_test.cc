@@ -37,7 +37,7 @@ TEST(SpillFor, spill__a_task_a_worker_while_the_round_trip_is_nothing) {
 
 TEST(SpillFor, spill__of_the_formula) {
   EXPECT_EQ(spill_for(load(0.7, 10)), 14u);  // slack 0.16: 32 / (1 + 0.2 / 0.16)
-  EXPECT_EQ(spill_for(load(0.95, 10)), 4u);  // slack 0.025, half of what is idle
+  EXPECT_EQ(spill_for(load(0.95, 10)), 2u);  // slack 0.0125, a quarter of what is idle
   EXPECT_EQ(spill_for(load(0.9, 55)), 21u);  // slack 0.067
   EXPECT_EQ(spill_for(load(1.0, 10)), 1u);   // slack at its least
 }
@@ -80,7 +80,7 @@ TEST(SpillRule, on_interval__follows_a_new_load) {
   for (int i = 0; i < 200; ++i) rule.on_interval(1, 32, interval(0.5, 100), kInterval);
   EXPECT_GE(rule.spill(1), 28u);
   for (int i = 0; i < 200; ++i) rule.on_interval(1, 32, interval(0.95, 10), kInterval);
-  EXPECT_NEAR(rule.spill(1), 4, 1);
+  EXPECT_NEAR(rule.spill(1), 2, 1);
   EXPECT_EQ(rule.spill(0), 0u);
 }
 
