@@ -63,7 +63,7 @@ TEST(Policy, decide__rain_sets_the_spill_of_each_slice) {
   }
   policy.decide(workers);
   EXPECT_EQ(policy.spill(0), 8u);
-  EXPECT_EQ(policy.spill(1), 4u);
+  EXPECT_EQ(policy.spill(1), 2u);
 }
 
 TEST(Policy, decide__moves_back_only_after_the_hold) {
