@@ -26,6 +26,7 @@ constexpr Command kCommands[] = {
     {"rack", "start a whole rack (switch, workers, optionally a load) from one file", declare_rack},
     {"switch", "run the switch of a rack", declare_switch},
     {"worker", "run the workers of one server of a rack", declare_worker},
+    {"agent", "run the agent of one server in a process of its own", declare_agent},
     {"controller", "run the controller of a rack, by which it is changed while it runs", declare_controller},
     {"ctl", "ask the controller of a rack, and change the rack through it", declare_ctl},
     {"load", "offer a load to a rack, open loop, and report latencies", declare_load},

@@ -16,6 +16,7 @@ using Run = std::function<int()>;
 // Each declares its flags on `app`.
 Run declare_switch(CLI::App& app);
 Run declare_worker(CLI::App& app);
+Run declare_agent(CLI::App& app);
 Run declare_controller(CLI::App& app);
 Run declare_ctl(CLI::App& app);
 Run declare_load(CLI::App& app);

@@ -54,7 +54,9 @@ struct EmulatedServer::Agents {
 };
 
 EmulatedServer::EmulatedServer(const EmulatedServerOptions& options)
-    : options_(options), agents_(std::make_unique<Agents>(options)) {}
+    : options_(options), agents_(std::make_unique<Agents>(options)) {
+  if (options.control != nullptr) agents_->workers.attach(*options.control, monotonic_now());
+}
 
 EmulatedServer::~EmulatedServer() = default;
 

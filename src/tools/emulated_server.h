@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "agent/control_block.h"
 #include "base/drop_reasons.h"
 #include "base/endpoint.h"
 #include "base/ids.h"
@@ -24,7 +25,8 @@ struct EmulatedServerOptions {
   std::vector<std::uint32_t> token_keys{};  ///< of each; none: all 0
   Nanos sync_interval = milliseconds(100);
   bool busy_poll = false;
-  Nanos longest_service = seconds(1);  ///< longer tasks are refused
+  Nanos longest_service = seconds(1);            ///< longer tasks are refused
+  const agent::ControlBlock* control = nullptr;  ///< of an agent that adapts them; outlives the server
 };
 
 class EmulatedServer {

@@ -188,12 +188,19 @@ RackFile RackFile::read(const std::string& path) {
   std::vector<TomlReader> servers = reader.tables("server");
   auto load = reader.table("load");
   auto controller = reader.table("controller");
+  auto agent = reader.table("agent");
   reader.finish();
   if (servers.empty()) reader.refuse_table("there is no [[server]]; a rack has at least one");
   if (in_switch) read_switch(*in_switch, rack.in_switch);
-  if (controller) {
-    rack.controller =
-        ControllerSection::read(*controller, std::filesystem::path(path).parent_path().string());
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (controller) rack.controller = ControllerSection::read(*controller, folder);
+  if (agent) {
+    rack.agent = AgentSection::read(*agent, folder);
+    const std::string problem = rack.agent->choose_policy(rack.in_switch.program);
+    if (!problem.empty()) agent->refuse_table(problem);
+    if (rack.controller && rack.agent->own_process) {
+      agent->refuse("process", "\"worker\" in a rack with a [controller]: the server's link is there");
+    }
   }
   std::vector<SwitchSlice>& switch_slices = rack.in_switch.slices;
   for (TomlReader& one : slices) {
@@ -237,6 +244,7 @@ void RackFile::list_workers() {
   in_switch.quota = 1;
   for (const ServerSection& server : servers) {
     in_switch.quota = std::max(in_switch.quota, server.quota);
+    if (agent) in_switch.quota = std::max(in_switch.quota, agent->policy.adaptive.max_quota);
     for (unsigned worker = 0; worker < server.workers; ++worker) {
       in_switch.workers.push_back({.id = {static_cast<std::uint16_t>(server.first_id.value + worker)},
                                    .slice = server.slice,
@@ -254,6 +262,8 @@ void RackFile::list_workers() {
 void RackFile::set_scheduler(std::string_view name) {
   check_scheduler(name);
   in_switch.program = name;
+  if (agent && !agent->choose_policy(name).empty())
+    agent.reset();  // a scheduler to compare with, without quotas
 }
 
 void RackFile::refuse(std::uint32_t line, const std::string& problem) const {
@@ -324,6 +334,14 @@ unsigned RackFile::workers_at_once(unsigned cores) const {
 
 unsigned RackFile::effective_quota(const ServerSection& server) const {
   return in_switch.program_info().uses_tokens ? server.quota : 0;
+}
+
+const ServerSection& RackFile::chosen_server(const std::string& name) const {
+  if (!name.empty()) return server_named(name);
+  if (servers.size() == 1) return servers.front();
+  std::vector<std::string_view> names;
+  for (const ServerSection& server : servers) names.push_back(server.name);
+  throw InputError(fmt::format("--server is missing: one of the servers of {}: {}", path, comma_list(names)));
 }
 
 const ServerSection& RackFile::server_named(std::string_view name) const {

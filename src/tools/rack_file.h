@@ -16,6 +16,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "softswitch/switch_options.h"
+#include "tools/agent_section.h"
 #include "tools/controller_section.h"
 #include "tools/load_section.h"
 
@@ -53,6 +54,7 @@ struct RackFile {
   softswitch::SwitchOptions in_switch;  ///< [switch] and [[slice]], with the workers of all servers
   std::vector<ServerSection> servers;
   std::optional<LoadSection> load;
+  std::optional<AgentSection> agent;            ///< absent: quotas stay as the file says
   std::optional<ControllerSection> controller;  ///< absent: the rack is as the file says, for good
 
   /// Reads, checks and completes. Throws InputError with one line that says what is wrong, where, and what is
@@ -69,6 +71,8 @@ struct RackFile {
   unsigned effective_quota(const ServerSection& server) const;
   /// Throws InputError when there is none of that name.
   const ServerSection& server_named(std::string_view name) const;
+  /// The one that `--server name` means; without a name the only one. Throws InputError.
+  const ServerSection& chosen_server(const std::string& name) const;
 
  private:
   void list_workers();

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -22,9 +23,11 @@
 #include "tools/emulated_server.h"
 #include "tools/input_error.h"
 #include "tools/rack_file.h"
+#include "tools/server_agent.h"
 #include "tools/server_session.h"
 #include "tools/suggest.h"
 #include "tools/supervisor.h"
+#include "worker/attach.h"
 
 namespace rain::tools {
 namespace {
@@ -34,15 +37,6 @@ struct WorkerFlags {
   std::string server;
   std::string scheduler;
 };
-
-const ServerSection& chosen_server(const RackFile& rack, const std::string& name) {
-  if (!name.empty()) return rack.server_named(name);
-  if (rack.servers.size() == 1) return rack.servers.front();
-  std::vector<std::string_view> names;
-  for (const ServerSection& server : rack.servers) names.push_back(server.name);
-  throw InputError(
-      fmt::format("--server is missing: one of the servers of {}: {}", rack.path, comma_list(names)));
-}
 
 using TokenKeys = std::vector<std::uint32_t>;  // of the server's workers
 
@@ -117,12 +111,13 @@ class Threads {
 };
 
 int run_threads(const RackFile& rack, const ServerSection& server, const TokenKeys& keys, apps::App& app,
-                const StopSignals& signals) {
+                const StopSignals& signals, ServerAgent* agent) {
   std::vector<Worker> workers;
   for (unsigned i = 0; i < server.workers; ++i) {
     auto worker = Worker::open(worker_options(rack, server, keys, i), app.make_handler());
     if (!worker)
       throw InputError(fmt::format("worker {}: {}", server.first_id.value + i, worker.error().message()));
+    if (agent != nullptr) worker::Attach::to(*worker, agent->block().worker_port(i));
     workers.push_back(std::move(*worker));
   }
   {
@@ -132,6 +127,7 @@ int run_threads(const RackFile& rack, const ServerSection& server, const TokenKe
     for (Worker& worker : workers) threads.start([&worker] { worker.run(); });
     print_ready(rack, server);
     signals.wait();
+    if (agent != nullptr) agent->stop();
   }
   for (std::size_t i = 0; i < workers.size(); ++i) {
     const Worker::Stats stats = workers[i].stats();
@@ -142,7 +138,7 @@ int run_threads(const RackFile& rack, const ServerSection& server, const TokenKe
 }
 
 int run_emulated(const RackFile& rack, const ServerSection& server, const TokenKeys& keys,
-                 const StopSignals& signals) {
+                 const StopSignals& signals, ServerAgent* agent) {
   EmulatedServer workers({.listen = server.endpoint(0),
                           .switch_address = rack.in_switch.listen,
                           .first_id = server.first_id,
@@ -151,12 +147,14 @@ int run_emulated(const RackFile& rack, const ServerSection& server, const TokenK
                           .token_keys = keys,
                           .sync_interval = server.sync_interval,
                           .busy_poll = server.busy_poll,
-                          .longest_service = server.app_options.synthetic_limit});
+                          .longest_service = server.app_options.synthetic_limit,
+                          .control = agent == nullptr ? nullptr : &agent->block()});
   {
     Threads threads([&workers] { workers.stop(); });
     threads.start([&workers] { workers.run(); });
     print_ready(rack, server);
     signals.wait();
+    if (agent != nullptr) agent->stop();
   }
   print_totals(workers.served(), workers.drops(), workers.cut_packets());
   return kExitOk;
@@ -165,22 +163,26 @@ int run_emulated(const RackFile& rack, const ServerSection& server, const TokenK
 int run(const WorkerFlags& flags) {
   RackFile rack = RackFile::read(flags.config);
   if (!flags.scheduler.empty()) rack.set_scheduler(flags.scheduler);
-  const ServerSection& server = chosen_server(rack, flags.server);
+  const ServerSection& server = rack.chosen_server(flags.server);
   const StopSignals signals;  // before any thread exists, so that only this one hears them
   auto app = apps::make_app(server.app, server.app_options);
   if (!app) throw InputError(app.error());
   if (const auto prepared = (*app)->prepare(print_progress); !prepared)
     throw std::runtime_error(prepared.error());
-  std::unique_ptr<ServerSession>
-      session;  // goes last: workers take back their tokens before they leave the switch
+  // Both outlive the workers: the session goes first, when they have taken back their tokens and may leave the switch.
+  std::optional<ServerAgent> agent;
+  std::unique_ptr<ServerSession> session;
+  if (rack.agent || rack.controller) agent.emplace(rack, server);
   TokenKeys keys(server.workers, server.token_key);
   if (rack.controller) {
-    session = ServerSession::open(rack, server, signals, {});
+    session = ServerSession::open(rack, server, signals, agent->hooks());
     if (!session) return kExitOk;  // a signal came before the controller did
     keys = session->token_keys();
   }
-  return server.emulate ? run_emulated(rack, server, keys, signals)
-                        : run_threads(rack, server, keys, **app, signals);
+  if (ServerAgent::runs_in_worker(rack)) agent->start(session ? &session->link() : nullptr);
+  ServerAgent* const shared = agent ? &*agent : nullptr;
+  return server.emulate ? run_emulated(rack, server, keys, signals, shared)
+                        : run_threads(rack, server, keys, **app, signals, shared);
 }
 
 }  // namespace
