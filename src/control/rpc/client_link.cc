@@ -24,7 +24,6 @@ class Link final : public ClientLink {
       : options_(options),
         hooks_(std::move(hooks)),
         notes_(hooks_.note),
-        stub_(v1::Clients::NewStub(open_channel(options.controller))),
         thread_([this](auto& context, auto& stopping) { return attach(context, stopping); }) {}
 
   ~Link() override {
@@ -45,6 +44,8 @@ class Link final : public ClientLink {
 
  private:
   bool attach(grpc::ClientContext& context, const std::atomic<bool>& stopping) {
+    // A channel for each attempt: one that has failed would make its own pauses beside ours.
+    stub_ = v1::Clients::NewStub(open_channel(options_.controller));
     set_time_limit(context, kCallLimit);
     v1::ClientHello hello;
     hello.set_name(options_.name);

@@ -37,7 +37,6 @@ class Link final : public ServerLink {
       : options_(options),
         hooks_(std::move(hooks)),
         notes_(hooks_.note),
-        stub_(v1::Servers::NewStub(open_channel(options.controller))),
         thread_([this](auto& context, auto& stopping) { return attach(context, stopping); }) {}
 
   std::optional<ServerOrders> wait_for_orders(Nanos timeout) override {
@@ -91,6 +90,8 @@ class Link final : public ServerLink {
   using Stream = grpc::ClientReaderWriter<v1::ServerMessage, v1::ServerOrders>;
 
   bool attach(grpc::ClientContext& context, const std::atomic<bool>& stopping) {
+    // A channel for each attempt: one that has failed would make its own pauses beside ours.
+    stub_ = v1::Servers::NewStub(open_channel(options_.controller));
     const auto stream = stub_->Attach(&context);
     v1::ServerMessage message;
     *message.mutable_hello() = to_message(claim());

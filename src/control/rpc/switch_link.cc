@@ -16,13 +16,14 @@ class Link final : public SwitchLink {
       : options_(options),
         hooks_(std::move(hooks)),
         notes_(hooks_.note),
-        stub_(v1::Switches::NewStub(open_channel(options.controller))),
         thread_([this](auto& context, auto& stopping) { return attach(context, stopping); }) {}
 
  private:
   using Stream = grpc::ClientReaderWriter<v1::SwitchMessage, v1::Tables>;
 
   bool attach(grpc::ClientContext& context, const std::atomic<bool>& stopping) {
+    // A channel for each attempt: one that has failed would make its own pauses beside ours.
+    stub_ = v1::Switches::NewStub(open_channel(options_.controller));
     const auto stream = stub_->Attach(&context);
     v1::SwitchMessage message;
     v1::SwitchHello& hello = *message.mutable_hello();
