@@ -131,17 +131,17 @@ TEST(SimCommand, sim__adaptive_reports_what_the_agents_did) {
 TEST(SimCommand, sim__policy_is_the_schedulers_unless_named) {
   EXPECT_EQ(
       run_json({"--adaptive", "--load", "90%", "--control-interval", "1ms"})["adaptive"]["quota_changes"], 0);
-  EXPECT_GT(run_json({"--adaptive", "--policy", "paper", "--load", "98%", "--sth", "2", "--control-interval",
+  EXPECT_GT(run_json({"--adaptive", "--policy", "paper", "--load", "130%", "--sth", "2", "--control-interval",
                       "1ms"})["adaptive"]["quota_changes"],
             0);
 }
 
 TEST(SimCommand, sim__timeline_is_a_row_for_each_interval) {
   const std::string path = ::testing::TempDir() + "sim_command_timeline.csv";
-  EXPECT_EQ(
-      run_sim({"--timeline", path, "--timeline-interval", "1ms", "--slices", "20@0,12@1", "--depth", "3"})
-          .status,
-      0);
+  EXPECT_EQ(run_sim({"--timeline", path, "--timeline-interval", "1ms", "--slices", "20@0,12@1", "--depth",
+                     "3", "--load", "30%"})
+                .status,
+            0);
   std::istringstream rows(content_of(path));
   std::string row;
   std::getline(rows, row);
@@ -234,9 +234,9 @@ TEST(SimCommand, sim__bad_input_is_one_line_and_status_2) {
       {{"--refresh", "never"}, "--refresh = \"never\": one of reports, recirculation"},
       {{"--adaptive", "--scheduler", "jsq"},
        "adaptive with jsq: only with rain and rain-paper, whose workers have quotas"},
-      {{"--rth", "0.3"}, "--rth = \"0.3\": only together with --adaptive"},
-      {{"--adaptive", "--policy", "none"}, "--policy = \"none\": paper, rain"},
-      {{"--adaptive", "--rth", "1.5"}, "--rth = \"1.5\": 0 to 1"},
+      {{"--policy", "paper"}, "--policy = \"paper\": only together with --adaptive"},
+      {{"--adaptive", "--policy", "none"}, "--policy = \"none\": one of paper, rain"},
+      {{"--adaptive", "--rth", "1.5"}, "--rth = 1.5: a number from 0 to 1, of a task's waiting"},
       {{"--decisions", "d.jsonl"}, "--decisions: only together with --adaptive"},
       {{"--timeline", "t.csv", "--timeline-interval", "7"},
        "--timeline-interval = \"7\": a time with a unit, 1us or more"},
