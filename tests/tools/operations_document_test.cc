@@ -52,6 +52,7 @@ TEST(OperationsDocument, configuration__every_key_and_no_other) {
   EXPECT_EQ(documented("[[slice]]"), known("[[slice]]\nzzz = 1\n[[server]]\n"));
   EXPECT_EQ(documented("[[server]]"), known("[[server]]\nzzz = 1\n"));
   EXPECT_EQ(documented("[controller]"), known("[[server]]\n[controller]\nzzz = 1\n"));
+  EXPECT_EQ(documented("[agent]"), known("[[server]]\n[agent]\nzzz = 1\n"));
   EXPECT_EQ(documented("[load]"), known("[[server]]\n[load]\nzzz = 1\n"));
 }
 
