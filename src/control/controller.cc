@@ -62,8 +62,7 @@ void Controller::settle() {
   if (tables_changed) changed_.notify_all();
 }
 
-void Controller::tick(Nanos now) {
-  const std::lock_guard lock(mutex_);
+void Controller::end_leases(Nanos now) {
   const auto done = registry_.tick(now);
   if (done) {
     clients_.extend_leases(registry_.last_jump());

@@ -75,8 +75,13 @@ class Controller {
     const std::lock_guard lock(mutex_);
     return read(registry_, clients_, switches_);
   }
-  /// Ends leases. To be called several times in each.
-  void tick(Nanos now);
+  /// Ends leases. To be called several times in each. `clock` is read when all earlier calls are done: a time that was
+  /// taken before another thread's turn would lie before that thread's.
+  template <typename Clock>
+  void tick(Clock clock) {
+    const std::lock_guard lock(mutex_);
+    end_leases(clock());
+  }
 
   /// A switch has come: the number of its session.
   std::uint64_t attach_switch(const std::string& name, BootId boot_id);
@@ -102,6 +107,7 @@ class Controller {
  private:
   Controller(ControllerOptions options, Registry registry);
   void settle();
+  void end_leases(Nanos now);
 
   ControllerOptions options_;
   mutable std::mutex mutex_;

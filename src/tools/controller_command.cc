@@ -88,7 +88,7 @@ int run(const std::string& config) {
                          recovered ? ", as it was before, by its state file" : "")
                  .c_str(),
              stderr);
-  while (!signals.wait(rack.controller->lease / kTicksInALease)) (*controller)->tick(monotonic_now());
+  while (!signals.wait(rack.controller->lease / kTicksInALease)) (*controller)->tick(monotonic_now);
   return kExitOk;
 }
 

@@ -36,6 +36,10 @@ struct Fixture {
   std::unique_ptr<Controller> controller;
 };
 
+void tick(Controller& controller, Nanos now) {
+  controller.tick([now] { return now; });
+}
+
 TEST(Controller, open__begins_with_the_files_slices_and_saves_them) {
   Fixture fixture;
   ASSERT_EQ(fixture.saved.size(), 1u);
@@ -102,22 +106,22 @@ TEST(Controller, change_clients__ordered_weights_are_saved) {
 TEST(Controller, tick__says_who_was_taken_out) {
   Fixture fixture;
   fixture.enter();
-  for (int second = 11; second <= 13; ++second) fixture.controller->tick(seconds(second));
+  for (int second = 11; second <= 13; ++second) tick(*fixture.controller, seconds(second));
   EXPECT_THAT(fixture.notes, ElementsAre(HasSubstr("server \"s\": its lease has ended, 2 workers")));
 }
 
 TEST(Controller, tick__clients_expire_but_not_by_a_jump_of_the_clock) {
   Fixture fixture;
-  fixture.controller->tick(seconds(10));
+  tick(*fixture.controller, seconds(10));
   fixture.controller->change_clients(
       [&](ClientShares& clients) { return clients.enter({.name = "c", .incarnation = 1}, seconds(10)); });
   const auto clients = [&] {
     return fixture.controller->read(
         [](const auto&, const ClientShares& shares, const auto&) { return shares.rows().size(); });
   };
-  fixture.controller->tick(seconds(1000));
+  tick(*fixture.controller, seconds(1000));
   EXPECT_EQ(clients(), 1u);
-  for (int second = 1001; second <= 1003; ++second) fixture.controller->tick(seconds(second));
+  for (int second = 1001; second <= 1003; ++second) tick(*fixture.controller, seconds(second));
   EXPECT_EQ(clients(), 0u);
 }
 

@@ -225,7 +225,7 @@ TEST_F(Rpc, server_link__dies__its_lease_ends) {
   server_link(server("s", {worker(0)}))->wait_for_orders(kPatience);
   EXPECT_EQ(status().workers.at(0).row.state, WorkerState::kServing);
   const Nanos now = monotonic_now();
-  for (int second = 0; second <= 4; ++second) controller_->tick(now + seconds(second));
+  for (int second = 0; second <= 4; ++second) controller_->tick([&] { return now + seconds(second); });
   EXPECT_EQ(status().workers.at(0).row.state, WorkerState::kCrashed);
 }
 

@@ -167,8 +167,8 @@ class ServerService final : public v1::Servers::Service {
   };
 
   Result<void> take(const std::string& server, std::uint64_t session, const v1::ServerMessage& message) {
-    const Nanos now = monotonic_now();
     return controller_.change([&](Registry& registry) -> Result<void> {
+      const Nanos now = monotonic_now();  // with the lock: the registry's time does not go back
       if (message.has_report()) return report(registry, server, session, message.report(), now);
       if (message.has_leave()) {
         if (auto left = registry.leave(server, session, now); !left) return tl::unexpected(left.error());
