@@ -56,7 +56,8 @@ class ControllerCommand : public ::testing::Test {
     return nlohmann::json::parse(finished.out);
   }
   nlohmann::json worker(unsigned id) const {
-    for (const auto& one : status()["workers"]) {
+    const nlohmann::json now = status();
+    for (const auto& one : now["workers"]) {
       if (one["id"] == id) return one;
     }
     return {};
