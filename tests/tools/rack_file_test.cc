@@ -206,7 +206,7 @@ constexpr Refused kRefused[] = {
     // The file as a whole.
     {"", "rack.toml:1: the file: there is no [[server]]; a rack has at least one"},
     {"[[server]]\n[lod]\nrate = 1\n",
-     "rack.toml:2: key 'lod' = a table: unknown in the file, allowed are load, "
+     "rack.toml:2: key 'lod' = a table: unknown in the file, allowed are agent, controller, load, "
      "server, slice, switch; did you mean 'load'?"},
     {"server = 3\n", "rack.toml:1: key 'server' = 3: tables, each written as [[server]]"},
     {"[[server]]\n[switch\n", "rack.toml:2: not TOML: "},
