@@ -31,7 +31,11 @@ class Fingerprint {
   void add(const OutcomeCounts& outcomes) {
     add(outcomes.sent);
     add(outcomes.completed);
-    for (const std::uint64_t count : outcomes.dropped) add(count);
+    for (unsigned i = 0; i < outcomes.dropped.size(); ++i) {  // what did not occur may be new to the list
+      if (outcomes.dropped[i] == 0) continue;
+      add(i);
+      add(outcomes.dropped[i]);
+    }
   }
   std::uint64_t value() const { return hash_; }
 
@@ -83,9 +87,9 @@ TEST(Determinism, simulate__repeats_itself_and_follows_its_seed) {
 // Changes when the model, a program or the workload changes what it does, and only then: look why before you
 // write down another number.
 TEST(Determinism, simulate__gives_these_very_bits) {
-  EXPECT_EQ(fingerprint(mixed_spec("rain")), 0xaceb219b24ffffa8u);
-  EXPECT_EQ(fingerprint(mixed_spec("rain-paper")), 0x5c34737e104c5ebau);
-  EXPECT_EQ(fingerprint(mixed_spec("ideal")), 0xe7f7350860631334u);
+  EXPECT_EQ(fingerprint(mixed_spec("rain")), 0x525e0106bacca6e8u);
+  EXPECT_EQ(fingerprint(mixed_spec("rain-paper")), 0xc51764dade9b047au);
+  EXPECT_EQ(fingerprint(mixed_spec("ideal")), 0xb18d909878f88274u);
 }
 
 }  // namespace
