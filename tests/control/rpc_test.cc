@@ -163,8 +163,9 @@ TEST_F(Rpc, server_link__registers_and_hears_its_workers) {
 TEST_F(Rpc, server_link__hears_orders_and_nothing_of_others_workers) {
   start();
   const auto link = server_link(server("s", {worker(0), worker(1)}));
-  const auto other = server_link(server("t", {worker(2), worker(3)}));
-  ASSERT_TRUE(link->wait_for_orders(kPatience) && other->wait_for_orders(kPatience));
+  const auto other = ServerLink::open({address_, server("t", {worker(2), worker(3)})}, {});
+  ASSERT_TRUE(other) << other.error();
+  ASSERT_TRUE(link->wait_for_orders(kPatience) && (*other)->wait_for_orders(kPatience));
   order(DrainOrder{{0}});
   ASSERT_TRUE(wait_for_state({0}, WorkerState::kDraining));
   EXPECT_EQ(link->wait_for_orders(kPatience)->workers.size(), 2u);
