@@ -82,13 +82,6 @@ std::optional<std::string> read_pem(const std::string& path) {
   return text.str();
 }
 
-bool is_loopback(const Endpoint& endpoint) {
-  if (endpoint.is_v4()) return endpoint.address[12] == 127;
-  Endpoint one;
-  one.address[15] = 1;
-  return endpoint.address == one.address;
-}
-
 std::string security_problem(const ControllerAddress& address, std::int64_t unix_seconds) {
   const TlsFiles& files = address.tls;
   if (files.used() || !files.key.empty() || !files.authority.empty())

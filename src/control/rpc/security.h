@@ -2,6 +2,7 @@
 // is for one machine alone.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/endpoint.h"
@@ -25,7 +26,12 @@ struct ControllerAddress {
 };
 
 /// True for 127.0.0.0/8 and ::1.
-bool is_loopback(const Endpoint& endpoint);
+inline bool is_loopback(const Endpoint& endpoint) {
+  if (endpoint.is_v4()) return endpoint.address[12] == 127;
+  Endpoint one;
+  one.address[15] = 1;
+  return endpoint.address == one.address;
+}
 
 /// "" or one line: plain outside of this machine, a file that cannot be read or is no PEM, a certificate that has expired,
 /// is not valid yet or does not belong to the key. `unix_seconds`: the time of day.
