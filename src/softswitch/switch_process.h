@@ -1,5 +1,6 @@
 // The switch process: one thread for each group of slices, one UDP port for all of them. The rim that waits, reads the
-// clock and ends; threads share nothing but the port and the flag that ends them.
+// clock and ends; threads share nothing but the port and the flag that ends them. New tables reach a thread through a box
+// of its own (update_box.h).
 #pragma once
 
 #include <atomic>

@@ -23,7 +23,7 @@ std::shared_ptr<grpc::Channel> open_channel(const ControllerAddress& address);
 /// The call fails when it takes longer.
 void set_time_limit(grpc::ClientContext& context, Nanos limit);
 
-/// "cannot reach the controller at 127.0.0.1:9700: ...": one line.
+/// "the controller at 127.0.0.1:9700 cannot be reached: ...", or what it said: one line.
 std::string problem_text(const ControllerAddress& address, const grpc::Status& status);
 
 /// Nobody answered, or no longer: not what a controller says.
