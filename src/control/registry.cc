@@ -88,7 +88,7 @@ Result<Done> Registry::tick(Nanos now) {
     unsigned taken_out = 0;
     for (auto& [id, entry] : workers_) {
       if (entry.row.server != name || !is_in_switch(entry.row.state)) continue;
-      take_out(entry, WorkerState::kCrashed);
+      lose(entry);
       ++taken_out;
     }
     if (taken_out == 0) continue;

@@ -183,7 +183,10 @@ class Registry {
   void put(const ServerClaim& server, const WorkerClaim& claim, SliceId slice, bool new_life);
   /// Out of the switch, with a new epoch.
   void take_out(WorkerEntry& entry, WorkerState state);
+  /// It is dead, or its server is silent. An operator's order to leave is done with that.
+  void lose(WorkerEntry& entry);
   void put_in(WorkerEntry& entry);
+  bool has_slice(const WorkerRow& worker) const;
   Done moved(WorkerEntry& entry, SliceEntry& to);
   unsigned serving_in(SliceId slice) const;
   void forget_master(WorkerId worker);

@@ -59,6 +59,15 @@ void Registry::take_out(WorkerEntry& entry, WorkerState state) {
   touch(entry);
 }
 
+void Registry::lose(WorkerEntry& entry) {
+  take_out(entry, entry.row.state == WorkerState::kDraining ? WorkerState::kDrained : WorkerState::kCrashed);
+}
+
+bool Registry::has_slice(const WorkerRow& worker) const {
+  const auto slice = slices_.find(worker.slice);
+  return slice != slices_.end() && !slice->second.removed;
+}
+
 void Registry::put_in(WorkerEntry& entry) {
   entry.row.state = WorkerState::kServing;
   entry.removed = false;
@@ -224,13 +233,14 @@ Result<void> Registry::report(const std::string& server, std::uint64_t session,
     WorkerEntry& entry = workers_.at(report.id);
     reports_[report.id] = report;
     if (entry.row.state == WorkerState::kDraining && report.drained) take_out(entry, WorkerState::kDrained);
-    if (is_in_switch(entry.row.state) && !report.alive) take_out(entry, WorkerState::kCrashed);
+    if (is_in_switch(entry.row.state) && !report.alive) lose(entry);
   }
-  // A lease that had ended, or a worker that moves again. Those that their agent calls dead stay out.
+  // A lease that had ended, or a worker that moves again. Those that their agent calls dead stay out, as do those whose
+  // slice was removed meanwhile.
   for (auto& [id, entry] : workers_) {
     if (entry.row.server != server || entry.row.state != WorkerState::kCrashed) continue;
     const WorkerReport* newest = report_of(id);
-    if (newest == nullptr || newest->alive) put_in(entry);
+    if ((newest == nullptr || newest->alive) && has_slice(entry.row)) put_in(entry);
   }
   return {};
 }
@@ -296,8 +306,7 @@ Result<Done> Registry::resume(WorkerId worker) {
                   fmt::format("worker {} is {}, and comes back when its server \"{}\" does", worker.value,
                               worker_state_name(row.state), row.server));
   }
-  const auto slice = slices_.find(row.slice);
-  if (slice == slices_.end() || slice->second.removed) {
+  if (!has_slice(row)) {
     return refuse(Reason::kUnknown, fmt::format("worker {}: its slice \"{}\" was removed; move it to another",
                                                 worker.value, name_of(row.slice)));
   }

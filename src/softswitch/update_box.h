@@ -22,9 +22,12 @@ class UpdateBox {
     for (;;) {
       const std::uint64_t done = done_.load(std::memory_order_acquire);
       if (done == kClosed) return false;
-      if (done >= ticket) return true;
+      if (done >= ticket) break;
       done_.wait(done, std::memory_order_acquire);
     }
+    // The thread may have taken it before we signalled: left set, the event would let it sleep no more.
+    wake_.clear();
+    return true;
   }
 
   /// Thread: what there is to do, or nullptr; done() must follow.

@@ -179,6 +179,14 @@ int run(const WorkerFlags& flags) {
     if (!session) return kExitOk;  // a signal came before the controller did
     keys = session->token_keys();
   }
+  // However this ends, the agent's thread may not outlive the session that it speaks through.
+  struct AgentStop {
+    std::optional<ServerAgent>& agent;
+    ~AgentStop() {
+      if (agent) agent->stop();
+    }
+  };
+  const AgentStop agent_stop{agent};
   if (ServerAgent::runs_in_worker(rack)) agent->start(session ? &session->link() : nullptr);
   ServerAgent* const shared = agent ? &*agent : nullptr;
   return server.emulate ? run_emulated(rack, server, keys, signals, shared)

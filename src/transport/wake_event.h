@@ -13,7 +13,7 @@ class WakeEvent {
 
   /// From any thread or signal handler. Signals before clear() are one.
   void signal() const;
-  /// By the thread that waits, before it looks for what it was woken for.
+  /// By the thread that waits, before it looks for what it was woken for; or by who signalled, once that is done.
   void clear() const;
   /// Until it is signalled, or for that long.
   void wait(Nanos timeout) const;

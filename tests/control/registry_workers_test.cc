@@ -164,6 +164,33 @@ TEST_F(RegistryWorkers, report__after_the_lease_has_ended__brings_back_all_but_t
   EXPECT_EQ(row(2).state, WorkerState::kCrashed);
 }
 
+TEST_F(RegistryWorkers, report__whose_slice_was_removed_stays_out) {
+  const std::uint64_t t = two_servers();
+  for (const std::uint16_t id : {std::uint16_t{2}, std::uint16_t{3}}) {
+    WorkerReport dead = report(id);
+    dead.alive = false;
+    ASSERT_TRUE(registry_.report("t", t, std::vector{dead}, now_));
+  }
+  ASSERT_TRUE(registry_.remove_slice("b"));
+  ASSERT_TRUE(registry_.report("t", t, std::vector{report(2), report(3)}, now_));
+  EXPECT_EQ(row(2).state, WorkerState::kCrashed);
+  EXPECT_TRUE(Registry::restore(testing::options(), registry_.state(), now_));
+}
+
+TEST_F(RegistryWorkers, report__a_draining_worker_that_dies_has_left) {
+  const std::uint64_t t = two_servers();
+  ASSERT_TRUE(registry_.drain({2}, false));
+  WorkerReport dead = report(2);
+  dead.alive = false;
+  ASSERT_TRUE(registry_.report("t", t, std::vector{dead}, now_));
+  EXPECT_EQ(row(2).state, WorkerState::kDrained);
+  ASSERT_TRUE(registry_.report("t", t, std::vector{report(2)}, now_));
+  EXPECT_EQ(row(2).state, WorkerState::kDrained);
+  ASSERT_TRUE(registry_.drain({3}, true));
+  for (int second = 0; second < 3; ++second) pass(seconds(1));
+  EXPECT_EQ(row(3).state, WorkerState::kDrained);
+}
+
 TEST_F(RegistryWorkers, report__nonsense_is_refused_but_renews_the_lease) {
   const std::uint64_t t = two_servers();
   now_ += seconds(1);
