@@ -26,7 +26,7 @@ std::string slice_name(const RackStatus& status, SliceId id) {
 std::string types_of(const RackStatus& status, const control::SliceRow& slice) {
   std::string text;
   for (const control::TypeRow& type : status.types) {
-    if (type.slice == slice.id) text += (text.empty() ? "" : ",") + std::to_string(type.type.value);
+    if (type.slice == slice.id) text += fmt::format("{}{}", text.empty() ? "" : ",", type.type.value);
   }
   if (slice.other_types) text += text.empty() ? "all others" : ", all others";
   return text.empty() ? "none" : text;
