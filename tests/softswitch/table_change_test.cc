@@ -125,7 +125,7 @@ std::vector<BadChange> bad_changes() {
         moved(1, [](auto& w) { w.slice = {1}, w.epoch = {6}; })},
        "4 slices on thread 0, those included that are removed: it has room for 3 (max_slices)"},
       {"slice_name_twice",
-       {slice(0, [](auto& s) { s.name = "b"; })},
+       {slice(0, [](auto& s) { s.name = std::string("b"); })},
        "slice \"b\": name: another slice has it; names differ"},
       {"slice_with_workers", {RemoveSlice{{2}}}, "worker 3: slice = 2: no slice has this id"},
       {"type_without_slice", {SetType{{5}, {9}}}, "type 5: slice = 9: no slice has this id"},
