@@ -113,10 +113,12 @@ void AgentRuntime::decide(Nanos now, AgentSink& sink) {
   }
   for (std::size_t i = 0; i < indices_.size(); ++i) take_over(indices_[i], before_[i], after_[i], sink);
   for (std::uint16_t slice = 0; slice < options_.slices; ++slice) {
-    const std::optional<unsigned> spill = policy_.spill(slice);
-    if (!spill || spill == spills_[slice]) continue;
+    // Said of those that workers of ours serve, and again when they come back to one.
+    const bool served = std::any_of(indices_.begin(), indices_.end(),
+                                    [&](std::size_t index) { return reports_[index].slice == slice; });
+    const std::optional<unsigned> spill = served ? policy_.spill(slice) : std::nullopt;
+    if (spill && spill != spills_[slice]) sink.spill(slice, *spill);
     spills_[slice] = spill;
-    sink.spill(slice, *spill);
   }
 }
 

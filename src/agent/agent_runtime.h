@@ -66,7 +66,7 @@ class AgentSink {
   virtual ~AgentSink() = default;
   /// The worker shall serve the slice with this index.
   virtual void move(WorkerId worker, std::uint16_t slice) = 0;
-  /// The slice shall have this spill threshold. Only when it changes.
+  /// This spill threshold suits our workers of the slice. Only when it changes, of slices that they serve.
   virtual void spill(std::uint16_t slice, unsigned threshold) = 0;
   /// An interval is over.
   virtual void report(const std::vector<AgentReport>& workers) = 0;

@@ -95,6 +95,7 @@ Result<Done> Registry::tick(Nanos now) {
     note += fmt::format("{}server {}: its lease has ended, {} workers are taken out",
                         note.empty() ? "" : "; ", shown_name(name), taken_out);
   }
+  for (auto& [id, entry] : slices_) agree_spill(entry);
   return Done{std::move(note)};
 }
 

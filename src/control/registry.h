@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "control/refusal.h"
 #include "control/rows.h"
+#include "control/spill_wishes.h"
 
 namespace rain::control {
 
@@ -78,7 +79,7 @@ struct ServerRow {
 struct SlicePatch {
   std::optional<std::uint32_t> queue_capacity{};
   std::optional<std::uint32_t> spill{};
-  bool default_spill = false;  ///< back to the switch's default
+  bool default_spill = false;  ///< back to what the agents came to, or the switch's default
   std::optional<std::uint16_t> drain{};
 };
 
@@ -124,7 +125,8 @@ class Registry {
   /// An agent asks for a move of a worker of its own.
   Result<Done> request_move(const std::string& server, std::uint64_t session, WorkerId worker,
                             const std::string& slice, Nanos now);
-  /// An agent asks for another spill threshold of a slice that its workers serve. More than the capacity is the capacity.
+  /// An agent says which spill threshold suits its workers of a slice. It counts until its next word or the end of the
+  /// server's lease; spill_wishes.h makes one of all. An operator's threshold stays in force.
   Result<Done> request_spill(const std::string& server, std::uint64_t session, const std::string& slice,
                              std::uint32_t spill, Nanos now);
   /// The stream has ended; the lease goes on.
@@ -191,6 +193,9 @@ class Registry {
   unsigned serving_in(SliceId slice) const;
   void forget_master(WorkerId worker);
   std::string left_empty(SliceId slice) const;
+  unsigned serving_of(const std::string& server, SliceId slice) const;
+  /// Takes over what the agents' wishes come to by now, unless an operator's threshold is in force.
+  void agree_spill(SliceEntry& entry);
   std::string name_of(SliceId slice) const;
 
   RegistryOptions options_;
@@ -207,6 +212,7 @@ class Registry {
   std::map<WorkerId, WorkerEntry> workers_;
   std::map<std::string, ServerRow> servers_;
   std::map<WorkerId, WorkerReport> reports_;
+  std::map<SliceId, std::map<std::string, SpillWish>> spill_wishes_;  // by server
 };
 
 }  // namespace rain::control

@@ -75,6 +75,7 @@ Result<Done> Registry::add_slice(SliceRow slice) {
   }
   slice.id = id;
   slice.master.reset();
+  slice.agents_spill.reset();
   SliceEntry& entry = slices_[id];
   entry.row = std::move(slice);
   entry.removed = false;
@@ -101,6 +102,7 @@ Result<Done> Registry::remove_slice(const std::string& name) {
   }
   entry.removed = true;
   touch(entry);
+  spill_wishes_.erase(entry.row.id);
   return Done{};
 }
 
@@ -120,9 +122,11 @@ Result<Done> Registry::set_slice(const std::string& name, const SlicePatch& patc
     return refuse(Reason::kOutOfRange, fmt::format("slice \"{}\": spill {}: at most its capacity, {}", name,
                                                    *changed.spill, changed.queue_capacity));
   }
+  if (changed.agents_spill) changed.agents_spill = std::min(*changed.agents_spill, changed.queue_capacity);
   if (changed == (*found)->row) return Done{"nothing changes"};
   (*found)->row = changed;
   touch(**found);
+  agree_spill(**found);
   return Done{};
 }
 

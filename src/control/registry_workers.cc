@@ -365,25 +365,6 @@ Result<Done> Registry::request_move(const std::string& server, std::uint64_t ses
   return move(worker, slice, false);
 }
 
-Result<Done> Registry::request_spill(const std::string& server, std::uint64_t session,
-                                     const std::string& slice, std::uint32_t spill, Nanos now) {
-  if (auto row = session_of(server, session, now); !row) return tl::unexpected(row.error());
-  auto found = slice_named(slice);
-  if (!found) return tl::unexpected(found.error());
-  const SliceRow& row = (*found)->row;
-  const bool serves = std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
-    const WorkerRow& worker = entry.second.row;
-    return worker.server == server && worker.slice == row.id && worker.state == WorkerState::kServing;
-  });
-  if (!serves) {
-    return refuse(Reason::kWrongState, fmt::format("server {}: none of its workers serves slice \"{}\"",
-                                                   shown_name(server), slice));
-  }
-  SlicePatch patch;
-  patch.spill = std::min(spill, row.queue_capacity);
-  return set_slice(slice, patch);
-}
-
 Result<Done> Registry::set_quota(WorkerId worker, unsigned quota) {
   auto entry = worker_with(worker);
   if (!entry) return tl::unexpected(entry.error());

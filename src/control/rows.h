@@ -21,11 +21,15 @@ struct SliceRow {
   std::string name{};
   bool other_types = false;  ///< serves the types that no TypeRow names; one slice may
   std::uint32_t queue_capacity = dataplane::kDefaultQueueCapacity;
-  std::optional<std::uint32_t> spill{};  ///< unset: the switch's default
+  std::optional<std::uint32_t> spill{};         ///< an operator's word: it wins over the agents'
+  std::optional<std::uint32_t> agents_spill{};  ///< what the agents came to; unset: nothing yet
   std::uint16_t drain = 4;
   bool recirculate = false;
   unsigned group = 0;                ///< the switch thread that serves it
   std::optional<WorkerId> master{};  ///< who takes tasks with policy STICKY
+
+  /// What the switch is told; nothing: its default.
+  std::optional<std::uint32_t> spill_in_force() const { return spill ? spill : agents_spill; }
 
   bool operator==(const SliceRow&) const = default;
 };

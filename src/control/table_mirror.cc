@@ -63,7 +63,7 @@ softswitch::SetSlice TableMirror::set_slice(const SliceRow& row) const {
                                .task_types = {},
                                .other_types = row.other_types,
                                .queue_capacity = row.queue_capacity,
-                               .spill = row.spill,
+                               .spill = row.spill_in_force(),
                                .drain = row.drain,
                                .recirculate = row.recirculate,
                                .group = row.group}};

@@ -39,13 +39,18 @@ std::size_t serving_in(const RackStatus& status, SliceId slice) {
       }));
 }
 
+/// Whose it is matters: an operator's stays, the agents' follows the load.
+std::string spill_of(const control::SliceRow& slice) {
+  if (slice.spill) return std::to_string(*slice.spill);
+  return slice.agents_spill ? fmt::format("auto {}", *slice.agents_spill) : "default";
+}
+
 std::string slices_text(const RackStatus& status) {
   std::string text = fmt::format("{:<16} {:>3} {:>8} {:>9} {:>7} {:>6} {:>7}  {}\n", "slice", "id", "workers",
                                  "capacity", "spill", "drain", "master", "types");
   for (const control::SliceRow& slice : status.slices) {
     text += fmt::format("{:<16} {:>3} {:>8} {:>9} {:>7} {:>6} {:>7}  {}\n", slice.name, slice.id.value,
-                        serving_in(status, slice.id), slice.queue_capacity,
-                        slice.spill ? std::to_string(*slice.spill) : "default", slice.drain,
+                        serving_in(status, slice.id), slice.queue_capacity, spill_of(slice), slice.drain,
                         slice.master ? std::to_string(slice.master->value) : "-", types_of(status, slice));
   }
   return text;
@@ -112,16 +117,18 @@ ordered_json status_json(const RackStatus& status) {
     for (const control::TypeRow& type : status.types) {
       if (type.slice == slice.id) types.push_back(type.type.value);
     }
-    slices.push_back({{"name", slice.name},
-                      {"id", slice.id.value},
-                      {"types", types},
-                      {"other_types", slice.other_types},
-                      {"workers", serving_in(status, slice.id)},
-                      {"queue_capacity", slice.queue_capacity},
-                      {"spill", slice.spill ? ordered_json(*slice.spill) : ordered_json(nullptr)},
-                      {"drain", slice.drain},
-                      {"group", slice.group},
-                      {"master", slice.master ? ordered_json(slice.master->value) : ordered_json(nullptr)}});
+    slices.push_back(
+        {{"name", slice.name},
+         {"id", slice.id.value},
+         {"types", types},
+         {"other_types", slice.other_types},
+         {"workers", serving_in(status, slice.id)},
+         {"queue_capacity", slice.queue_capacity},
+         {"spill", slice.spill ? ordered_json(*slice.spill) : ordered_json(nullptr)},
+         {"agents_spill", slice.agents_spill ? ordered_json(*slice.agents_spill) : ordered_json(nullptr)},
+         {"drain", slice.drain},
+         {"group", slice.group},
+         {"master", slice.master ? ordered_json(slice.master->value) : ordered_json(nullptr)}});
   }
   for (const control::WorkerStatus& worker : status.workers) {
     const control::WorkerRow& row = worker.row;

@@ -172,9 +172,10 @@ void ServerAgent::move(WorkerId worker, std::uint16_t slice) {
 }
 
 void ServerAgent::spill(std::uint16_t slice, unsigned threshold) {
+  if (link_ != nullptr) return link_->request_spill(slice_names_[slice], threshold);
   if (std::exchange(said_spill_, true)) return;
   say(fmt::format(
-      "slice \"{}\" would do with spill = {}: thresholds are set by an operator (rain ctl set-slice)",
+      "slice \"{}\" would do with spill = {}, but thresholds need a controller: they stay as configured",
       slice_names_[slice], threshold));
 }
 

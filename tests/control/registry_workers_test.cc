@@ -304,18 +304,6 @@ TEST_F(RegistryWorkers, request_move__only_of_its_own) {
   expect_refused(registry_.request_move("t", t, {2}, "b", now_), Reason::kWrongState, "worker 2 is draining");
 }
 
-TEST_F(RegistryWorkers, request_spill__of_a_slice_that_it_serves) {
-  const std::uint64_t t = two_servers();
-  ASSERT_TRUE(registry_.request_spill("t", t, "b", 5, now_));
-  EXPECT_EQ(registry_.slices()[1].spill, 5u);
-  ASSERT_TRUE(registry_.request_spill("t", t, "b", 5000, now_));
-  EXPECT_EQ(registry_.slices()[1].spill, 1000u) << "the capacity";
-  expect_refused(registry_.request_spill("t", t, "a", 5, now_), Reason::kWrongState,
-                 "none of its workers serves");
-  expect_refused(registry_.request_spill("t", t, "z", 5, now_), Reason::kUnknown, "slice \"z\" is unknown");
-  expect_refused(registry_.request_spill("t", t - 1, "b", 5, now_), Reason::kStale, "a newer session");
-}
-
 TEST_F(RegistryWorkers, set_quota__is_an_order) {
   two_servers();
   ASSERT_TRUE(registry_.set_quota({0}, 2));

@@ -194,7 +194,9 @@ TEST_F(Rpc, server_link__asks_for_a_spill_threshold) {
   ASSERT_TRUE(link->wait_for_orders(kPatience));
   link->request_spill("a", 3);
   link->request_spill("a", 4);
-  EXPECT_TRUE(orders_.wait_until([](const ServerOrders& orders) { return orders.slices[0].spill == 4u; }));
+  EXPECT_TRUE(
+      orders_.wait_until([](const ServerOrders& orders) { return orders.slices[0].agents_spill == 4u; }));
+  EXPECT_EQ(status().slices[0].agents_spill, 4u);
 }
 
 TEST_F(Rpc, server_link__nonsense_is_refused_and_the_link_stays) {

@@ -93,6 +93,7 @@ v1::Slice to_message(const SliceRow& row) {
   message.set_other_types(row.other_types);
   message.set_queue_capacity(row.queue_capacity);
   if (row.spill) message.set_spill(*row.spill);
+  if (row.agents_spill) message.set_agents_spill(*row.agents_spill);
   message.set_drain(row.drain);
   message.set_recirculate(row.recirculate);
   message.set_group(row.group);
@@ -208,6 +209,7 @@ Result<SliceRow> from_message(const v1::Slice& message) {
   row.other_types = message.other_types();
   row.queue_capacity = message.queue_capacity();
   if (message.has_spill()) row.spill = message.spill();
+  if (message.has_agents_spill()) row.agents_spill = message.agents_spill();
   take(row.drain, message.drain(), "drain", problem);
   row.recirculate = message.recirculate();
   row.group = message.group();

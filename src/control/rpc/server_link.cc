@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "control/rpc/channel.h"
 #include "control/rpc/credentials.h"
@@ -69,7 +70,7 @@ class Link final : public ServerLink {
 
   void request_spill(const std::string& slice, std::uint32_t spill) override {
     const std::lock_guard lock(mutex_);
-    if (spills_.size() < kMostRequestsWaiting) spills_[slice] = spill;
+    if (spills_.size() < kMostRequestsWaiting || spills_.contains(slice)) spills_[slice] = {spill, false};
   }
 
   bool leave(Nanos timeout) override {
@@ -87,6 +88,10 @@ class Link final : public ServerLink {
   }
 
  private:
+  struct Spill {
+    std::uint32_t threshold = 0;
+    bool said = false;  // in this session
+  };
   using Stream = grpc::ClientReaderWriter<v1::ServerMessage, v1::ServerOrders>;
 
   bool attach(grpc::ClientContext& context, const std::atomic<bool>& stopping) {
@@ -145,6 +150,7 @@ class Link final : public ServerLink {
     writing_ = true;
     report_now_ = true;
     requests_.clear();
+    for (auto& [slice, spill] : spills_) spill.said = false;
   }
   void end_session() {
     {
@@ -177,12 +183,12 @@ class Link final : public ServerLink {
     while (writing_) {
       std::deque<v1::ServerMessage> messages;
       std::swap(messages, requests_);
-      for (const auto& [slice, spill] : spills_) {
+      for (auto& [slice, spill] : spills_) {
+        if (std::exchange(spill.said, true)) continue;
         v1::SpillRequest& request = *messages.emplace_back().mutable_spill();
         request.set_slice(slice);
-        request.set_spill(spill);
+        request.set_spill(spill.threshold);
       }
-      spills_.clear();
       v1::ServerReport& report = *messages.emplace_back().mutable_report();
       for (const WorkerReport& one : reports_) *report.add_workers() = to_message(one);
       report_now_ = false;
@@ -215,7 +221,7 @@ class Link final : public ServerLink {
   bool left_ = false;
   std::vector<WorkerReport> reports_;
   std::deque<v1::ServerMessage> requests_;
-  std::map<std::string, std::uint32_t> spills_;
+  std::map<std::string, Spill> spills_;
   std::optional<ServerOrders> orders_;
 
   LinkThread thread_;  // last: ends first

@@ -52,8 +52,8 @@ class ServerLink {
   /// Asks for a move. Lost when the controller is away: ask again if the orders do not follow.
   virtual void request_move(WorkerId worker, const std::string& slice) = 0;
 
-  /// Asks for a slice's spill threshold. Goes with the next heartbeat, the newest of each slice alone: every change is
-  /// written to the controller's disk.
+  /// Says which spill threshold suits this server's workers of a slice. Goes with the next heartbeat, the newest of each
+  /// slice alone, as every change is written to the controller's disk; said again after each reconnection.
   virtual void request_spill(const std::string& slice, std::uint32_t spill) = 0;
 
   /// Says goodbye: the workers leave the switch. Waits for the controller at most `timeout`; false: it has not heard.
