@@ -27,8 +27,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates) {
-  // A slip changes, swaps or drops a letter or two; more is another word.
-  const std::size_t limit = word.size() <= 3 ? 1 : word.size() <= 7 ? 2 : 3;
+  // A slip changes, swaps or drops a letter or two; more is another word, and so is every other single letter.
+  const std::size_t limit = word.size() <= 1 ? 0 : word.size() <= 3 ? 1 : word.size() <= 7 ? 2 : 3;
   std::string_view nearest;
   std::size_t smallest = limit + 1;
   for (const std::string_view candidate : candidates) {

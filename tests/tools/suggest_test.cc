@@ -21,6 +21,7 @@ TEST(Suggest, nearest_word__two_letters_swapped) { EXPECT_EQ(nearest_word("rian"
 TEST(Suggest, nearest_word__nothing_near) {
   EXPECT_EQ(nearest_word("haproxy", kWords), "");
   EXPECT_EQ(nearest_word("", std::array<std::string_view, 1>{"rain"}), "");
+  EXPECT_EQ(nearest_word("b", std::array<std::string_view, 2>{"a", "bc"}), "");
   EXPECT_EQ(nearest_word("x", std::span<const std::string_view>{}), "");
 }
 
