@@ -6,19 +6,6 @@
 #include "wire/message.h"
 
 namespace rain::softswitch {
-namespace {
-
-constexpr std::uint32_t kTaskTypes = 65536;
-
-const SwitchSlice* slice_with_id(const SwitchOptions& options, SliceId id) {
-  for (const SwitchSlice& slice : options.slices) {
-    if (slice.id == id) return &slice;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 std::vector<const SwitchSlice*> slices_of(const SwitchOptions& options, unsigned group) {
   std::vector<const SwitchSlice*> slices;
   for (const SwitchSlice& slice : options.slices) {
@@ -80,7 +67,7 @@ void fill_tables(const SwitchOptions& options, unsigned group, dataplane::SoftMe
       if (worker.slice == slice.id) memory.set_worker(worker.id, worker_entry(worker, SliceId{index}));
     }
     if (!slice.takes_other_types()) continue;
-    for (std::uint32_t type = 0; type < kTaskTypes; ++type) {
+    for (std::uint32_t type = 0; type < dataplane::SoftMemory::kTaskTypes; ++type) {
       memory.set_type(TaskType{static_cast<std::uint16_t>(type)}, SliceId{index});
     }
   }
@@ -104,7 +91,7 @@ transport::Steering steering(const SwitchOptions& options) {
     for (const TaskType type : slice.task_types) tasks.keys.push_back({type.value, socket});
   }
   for (const SwitchWorker& worker : options.workers) {
-    const auto socket = static_cast<std::uint16_t>(slice_with_id(options, worker.slice)->group);
+    const auto socket = static_cast<std::uint16_t>(row_with_id(options.slices, worker.slice)->group);
     tokens.keys.push_back({worker.id.value, socket});
   }
   return {.plain_magic = static_cast<std::uint8_t>(wire::Layout::kPlain),

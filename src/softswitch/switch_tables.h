@@ -2,6 +2,7 @@
 // packets out between the threads.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "dataplane/soft_memory.h"
@@ -9,6 +10,13 @@
 #include "transport/steering.h"
 
 namespace rain::softswitch {
+
+/// Of slices or workers; null if there is none.
+template <typename Rows, typename Id>
+auto* row_with_id(Rows& rows, Id id) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [id](const auto& row) { return row.id == id; });
+  return found == rows.end() ? nullptr : &*found;
+}
 
 /// The slices of a thread. Its memory and counters number them in this order, so that they have no gaps.
 std::vector<const SwitchSlice*> slices_of(const SwitchOptions& options, unsigned group);

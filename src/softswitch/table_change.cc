@@ -17,12 +17,6 @@ Result refuse(fmt::format_string<Args...> format, Args&&... args) {
   return tl::unexpected(fmt::format(format, std::forward<Args>(args)...));
 }
 
-template <typename Rows, typename Id>
-auto* row_with_id(Rows& rows, Id id) {
-  const auto found = std::find_if(rows.begin(), rows.end(), [id](const auto& row) { return row.id == id; });
-  return found == rows.end() ? nullptr : &*found;
-}
-
 template <typename Row>
 void set_row(std::vector<Row>& rows, const Row& row) {
   if (Row* const there = row_with_id(rows, row.id)) {

@@ -12,12 +12,6 @@ namespace {
 
 using dataplane::SoftMemory;
 
-template <typename Rows, typename Id>
-const auto* row_with_id(const Rows& rows, Id id) {
-  const auto found = std::find_if(rows.begin(), rows.end(), [id](const auto& row) { return row.id == id; });
-  return found == rows.end() ? nullptr : &*found;
-}
-
 unsigned group_of(const SwitchOptions& options, const SwitchWorker& worker) {
   return row_with_id(options.slices, worker.slice)->group;
 }

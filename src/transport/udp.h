@@ -16,9 +16,9 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/endpoint.h"
 #include "base/time.h"
-#include "transport/descriptor.h"
 #include "transport/steering.h"
 #include "transport/transport.h"
 #include "transport/wake_event.h"

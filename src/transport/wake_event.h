@@ -1,8 +1,8 @@
 // Ends a thread's wait for packets from another thread: an eventfd.
 #pragma once
 
+#include "base/descriptor.h"
 #include "base/time.h"
-#include "transport/descriptor.h"
 
 namespace rain::transport {
 
