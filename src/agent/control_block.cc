@@ -1,13 +1,16 @@
 #include "agent/control_block.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <new>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -28,26 +31,62 @@ std::uint64_t saturate(Nanos duration, std::uint64_t most) {
   return duration <= Nanos{} ? 0 : std::min(static_cast<std::uint64_t>(duration.value), most);
 }
 
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-tl::unexpected<std::string> failure(const std::string& path, const std::string& what) {
-  return tl::unexpected("control block " + path + ": " + what);
+/// Without fmt: the public library has no need of it.
+template <typename... Parts>
+tl::unexpected<std::string> failure(const std::string& path, const Parts&... what) {
+  std::ostringstream text;
+  text << "control block " << path << ": ";
+  (text << ... << what);
+  return tl::unexpected(text.str());
 }
 
 tl::unexpected<std::string> system_failure(const std::string& path, const char* what) {
-  return failure(path, std::string("cannot ") + what + ": " + std::system_category().message(errno));
+  return failure(path, "cannot ", what, ": ", std::system_category().message(errno));
+}
+
+// Does not wait for the other end of a pipe.
+Descriptor open_file(const std::string& path) {
+  return Descriptor(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+}
+
+/// Worker and agent may both find that there is none: the first name wins, and each file is complete before it has one.
+tl::expected<void, std::string> make(const std::string& path, unsigned workers, std::size_t bytes) {
+  std::string draft = path + ".XXXXXX";
+  const Descriptor file(mkostemp(draft.data(), O_CLOEXEC));
+  if (!file.valid()) return system_failure(path, "make");
+  const std::array<std::uint64_t, 3> head = {kMagic, kVersion, workers};
+  const bool written = ftruncate(file.get(), static_cast<off_t>(bytes)) == 0 &&
+                       pwrite(file.get(), head.data(), sizeof head, 0) == static_cast<ssize_t>(sizeof head);
+  const bool named = written && (link(draft.c_str(), path.c_str()) == 0 || errno == EEXIST);
+  const int error = errno;
+  unlink(draft.c_str());
+  errno = error;
+  if (!named) return system_failure(path, "make");
+  return {};
+}
+
+/// Reads, and never writes: it may be anybody's file.
+tl::expected<void, std::string> check(const std::string& path, const Descriptor& file, unsigned workers,
+                                      std::size_t bytes) {
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0) return system_failure(path, "look at");
+  if (!S_ISREG(status.st_mode)) return failure(path, "is no regular file");
+  std::array<std::uint64_t, 3> head{};
+  const ssize_t got = pread(file.get(), head.data(), sizeof head, 0);
+  if (got < 0) return system_failure(path, "read");
+  if (got < static_cast<ssize_t>(sizeof head) || head[0] != kMagic)
+    return failure(path, "is not a control block");
+  if (head[1] != kVersion) {
+    return failure(path, "has version ", head[1], ", this program writes version ", kVersion,
+                   ": remove the file");
+  }
+  if (head[2] != workers)
+    return failure(path, "is for ", head[2], " workers, not for ", workers, ": remove the file");
+  if (static_cast<std::size_t>(status.st_size) != bytes) {
+    return failure(path, "is ", status.st_size, " bytes long, a block for ", workers, " workers has ", bytes,
+                   ": remove the file");
+  }
+  return {};
 }
 
 }  // namespace
@@ -112,59 +151,59 @@ TaskSample AgentPort::unpack(const Packed& packed) {
           .token_round_trip = Nanos{static_cast<std::int64_t>(packed.service >> 48) * kRoundTripUnit}};
 }
 
-ControlBlock::ControlBlock(std::byte* memory, unsigned workers)
-    : memory_(memory, Unmap{size_bytes(workers)}), workers_(workers) {}
+ControlBlock::ControlBlock(std::byte* memory, unsigned workers, Descriptor file, std::string path)
+    : memory_(memory, Unmap{size_bytes(workers)}),
+      workers_(workers),
+      file_(std::move(file)),
+      path_(std::move(path)) {}
 
 ControlBlock ControlBlock::anonymous(unsigned workers) {
   RAIN_ASSERT(workers >= 1 && workers <= kMaxControlledWorkers);
   void* const memory =
       mmap(nullptr, size_bytes(workers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  return {static_cast<std::byte*>(memory), workers};
+  return {static_cast<std::byte*>(memory), workers, Descriptor(), ""};
 }
 
 tl::expected<ControlBlock, std::string> ControlBlock::open(const std::string& path, unsigned workers) {
   RAIN_ASSERT(workers >= 1 && workers <= kMaxControlledWorkers);
-  const File file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (file.get() < 0) return system_failure(path, "open");
-  struct stat status {};
-  if (fstat(file.get(), &status) != 0) return system_failure(path, "look at");
   const std::size_t bytes = size_bytes(workers);
-  // Worker and agent may both find it empty: both make it as long, and its zeroes are a block without a header.
-  if (status.st_size == 0 && ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
-    return system_failure(path, "make room for");
+  Descriptor file = open_file(path);
+  if (!file.valid() && errno == ENOENT) {
+    if (auto made = make(path, workers, bytes); !made) return tl::unexpected(made.error());
+    file = open_file(path);
   }
-  const std::size_t found = status.st_size == 0 ? bytes : static_cast<std::size_t>(status.st_size);
-  if (found < sizeof(Header))
-    return failure(path, "is " + std::to_string(found) + " bytes long: not a control block");
-  void* const memory =
-      mmap(nullptr, std::min(found, bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (!file.valid()) return system_failure(path, "open");
+  if (auto valid = check(path, file, workers, bytes); !valid) return tl::unexpected(valid.error());
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) return system_failure(path, "map");
-  const auto unmap = [&] { munmap(memory, std::min(found, bytes)); };
-  Header& header = *static_cast<Header*>(memory);
-  const std::uint64_t magic = header.magic.load(std::memory_order_acquire);
-  if (magic == 0) {
-    header.version.store(kVersion, std::memory_order_relaxed);
-    header.workers.store(workers, std::memory_order_relaxed);
-    header.magic.store(kMagic, std::memory_order_release);
-  } else if (magic != kMagic) {
-    unmap();
-    return failure(path, "is not a control block");
+  return ControlBlock(static_cast<std::byte*>(memory), workers, std::move(file), path);
+}
+
+tl::expected<void, std::string> ControlBlock::claim_worker(unsigned index) {
+  return claim(1 + std::int64_t{index}, part(index).worker.process,
+               "worker " + std::to_string(index) + "'s place");
+}
+
+tl::expected<void, std::string> ControlBlock::claim_agent() {
+  return claim(0, header().agent_process, "the agent's place");
+}
+
+tl::expected<void, std::string> ControlBlock::claim(std::int64_t place, control_block::Word& process,
+                                                    const std::string& what) {
+  if (!file_.valid()) return {};
+  // One byte of the file for each place. A lock of the open file, not of the process: others of this process count too.
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = place;
+  lock.l_len = 1;
+  if (fcntl(file_.get(), F_OFD_SETLK, &lock) == 0) {
+    process.store(static_cast<std::uint64_t>(getpid()), std::memory_order_relaxed);
+    return {};
   }
-  const std::uint64_t version = header.version.load(std::memory_order_relaxed);
-  const std::uint64_t count = header.workers.load(std::memory_order_relaxed);
-  if (version != kVersion) {
-    unmap();
-    return failure(path, "has version " + std::to_string(version) + ", this program writes version " +
-                             std::to_string(kVersion) + ": remove the file");
-  }
-  if (count != workers || found != bytes) {
-    unmap();
-    return failure(path, "is for " + std::to_string(count) + " workers and " + std::to_string(found) +
-                             " bytes long; for " + std::to_string(workers) + " it would be " +
-                             std::to_string(bytes) + ": remove the file");
-  }
-  return ControlBlock(static_cast<std::byte*>(memory), workers);
+  if (errno != EAGAIN && errno != EACCES) return system_failure(path_, "lock");
+  return failure(path_, "process ", process.load(std::memory_order_relaxed), " has ", what, ": end it first");
 }
 
 void ControlBlock::beat() { header().heartbeat.fetch_add(1, std::memory_order_relaxed); }

@@ -4,13 +4,19 @@
 // one writer, the worker or the agent, and is an atomic that the other one only reads. So either side may crash at any
 // instruction, be restarted and go on from what the block says: the last quota wanted stays in force.
 //
-//   header, one cache line    magic, version, count of workers, heartbeat of the agent
+//   header, one cache line    magic, version, count of workers, heartbeat of the agent, its process
 //   per worker                a line that it writes, a line that the agent writes, a ring of samples that it writes
 //
 // The ring is overwritten, never full: the worker does not wait for an agent that is slow or gone. A sample is two words,
 // published by raising `head`. The reader copies, then looks at `head` again, and throws away what the worker may have
 // overwritten meanwhile: a word is stored with release after the head that allows its slot, so whoever has read a newer
 // word sees that head too.
+//
+// Each word has one writer only if each side is one process: claim_worker() and claim_agent() see to it by locks on the
+// file, which the kernel drops with the process, however it ends. A file that is there is never written to unless it is a
+// block of the right size; a new one gets its name when it is complete. Not guarded against: another program that cuts the
+// file while it is mapped ends its users by SIGBUS. Only our own user can (the file's mode is 0600), a lock would not keep
+// it from doing so, and files that have a name cannot be sealed.
 //
 // Rejected: a sequence lock on the status line (its fields are used apart, each is right by itself); a ring with the
 // reader's index (a dead agent would stop it).
@@ -28,6 +34,7 @@
 #include <vector>
 
 #include "agent/task_window.h"
+#include "base/descriptor.h"
 #include "base/ids.h"
 #include "base/spsc_ring.h"
 #include "base/time.h"
@@ -64,6 +71,7 @@ struct alignas(kCacheLineBytes) Header {
   Word version;
   Word workers;
   Word heartbeat;  // agent
+  Word agent_process;
 };
 
 struct alignas(kCacheLineBytes) WorkerLine {
@@ -72,6 +80,7 @@ struct alignas(kCacheLineBytes) WorkerLine {
   Word state;  // quota | held << 8 | drained << 40
   Word served;
   Word head;  // samples ever published
+  Word process;
 };
 
 struct alignas(kCacheLineBytes) AgentLine {
@@ -166,6 +175,11 @@ class ControlBlock {
   /// and is taken over as it is. Errors: one line with the path and what is wrong.
   static tl::expected<ControlBlock, std::string> open(const std::string& path, unsigned workers);
 
+  /// This process alone writes as that worker, or as the agent, until the block is closed. The error is one line with the
+  /// process that does so already.
+  tl::expected<void, std::string> claim_worker(unsigned index);
+  tl::expected<void, std::string> claim_agent();
+
   unsigned workers() const { return workers_; }
   WorkerPort worker_port(unsigned index) const { return WorkerPort(part(index)); }
   AgentPort agent_port(unsigned index) const { return AgentPort(part(index)); }
@@ -178,13 +192,17 @@ class ControlBlock {
     std::size_t bytes;
     void operator()(std::byte* memory) const;
   };
-  ControlBlock(std::byte* memory, unsigned workers);
+  ControlBlock(std::byte* memory, unsigned workers, Descriptor file, std::string path);
+  tl::expected<void, std::string> claim(std::int64_t place, control_block::Word& process,
+                                        const std::string& what);
   static std::size_t size_bytes(unsigned workers);
   control_block::Header& header() const;
   control_block::WorkerPart& part(unsigned index) const;
 
   std::unique_ptr<std::byte, Unmap> memory_;
   unsigned workers_;
+  Descriptor file_;  // none: memory of this process alone
+  std::string path_;
 };
 
 }  // namespace rain::agent

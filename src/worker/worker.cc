@@ -127,6 +127,8 @@ Expected<Worker> Worker::open(const WorkerOptions& options, Handler handler) {
     auto block = agent::ControlBlock::open(options.control_block, options.control_block_workers);
     if (!block)
       return tl::unexpected(Error{.kind = ErrorKind::kBadOption, .detail = std::move(block.error())});
+    if (auto claimed = block->claim_worker(options.control_block_place); !claimed)
+      return tl::unexpected(Error{.kind = ErrorKind::kBadOption, .detail = std::move(claimed.error())});
     impl->block.emplace(std::move(*block));
     impl->agent.attach(impl->block->worker_port(options.control_block_place));
   }

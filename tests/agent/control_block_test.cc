@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 namespace rain::agent {
@@ -207,9 +209,7 @@ TEST_F(ControlBlockFile, open__another_size_is_refused_with_the_numbers) {
   { open(2); }
   const auto block = ControlBlock::open(path_, 3);
   ASSERT_FALSE(block.has_value());
-  EXPECT_EQ(block.error(),
-            "control block " + path_ +
-                ": is for 2 workers and 33088 bytes long; for 3 it would be 49600: remove the file");
+  EXPECT_EQ(block.error(), "control block " + path_ + ": is for 2 workers, not for 3: remove the file");
 }
 
 TEST_F(ControlBlockFile, open__another_version_is_refused_with_the_numbers) {
@@ -220,18 +220,60 @@ TEST_F(ControlBlockFile, open__another_version_is_refused_with_the_numbers) {
   EXPECT_THAT(block.error(), HasSubstr("has version 7, this program writes version 1: remove the file"));
 }
 
-TEST_F(ControlBlockFile, open__other_files_are_refused) {
-  std::ofstream(path_) << "short";
-  EXPECT_THAT(ControlBlock::open(path_, 1).error(), HasSubstr("is 5 bytes long: not a control block"));
-  std::ofstream(path_) << std::string(40000, 'x');
-  EXPECT_THAT(ControlBlock::open(path_, 1).error(), HasSubstr("is not a control block"));
-  EXPECT_THAT(ControlBlock::open(directory_.string(), 1).error(), HasSubstr("cannot open"));
+TEST_F(ControlBlockFile, open__other_files_are_refused_and_left_as_they_are) {
+  for (const std::string& content :
+       {std::string(), std::string("short"), std::string(40000, 'x'), std::string(40000, '\0')}) {
+    std::ofstream(path_, std::ios::binary) << content;
+    EXPECT_EQ(ControlBlock::open(path_, 1).error(), "control block " + path_ + ": is not a control block");
+    std::ostringstream now;
+    now << std::ifstream(path_, std::ios::binary).rdbuf();
+    EXPECT_EQ(now.str(), content);
+  }
+  EXPECT_THAT(ControlBlock::open(directory_.string(), 1).error(), HasSubstr("cannot open: Is a directory"));
+  EXPECT_THAT(ControlBlock::open(directory_ / "none/block", 1).error(),
+              HasSubstr("cannot make: No such file"));
+}
+
+TEST_F(ControlBlockFile, open__a_pipe_is_refused) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(ControlBlock::open(path_, 1).error(), "control block " + path_ + ": is no regular file");
 }
 
 TEST_F(ControlBlockFile, open__a_cut_block_is_refused) {
   { open(2); }
   std::filesystem::resize_file(path_, 1000);
-  EXPECT_THAT(ControlBlock::open(path_, 2).error(), HasSubstr("is for 2 workers and 1000 bytes long"));
+  EXPECT_THAT(ControlBlock::open(path_, 2).error(),
+              HasSubstr("is 1000 bytes long, a block for 2 workers has 33088: remove the file"));
+}
+
+TEST_F(ControlBlockFile, open__makes_one_file) {
+  { open(2); }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1) << "no draft is left";
+}
+
+TEST_F(ControlBlockFile, claim__a_place_has_one_process) {
+  ControlBlock workers = open(2);
+  ControlBlock agent = open(2);
+  ASSERT_TRUE(workers.claim_worker(0));
+  ASSERT_TRUE(workers.claim_worker(1));
+  ASSERT_TRUE(agent.claim_agent()) << "the other side's";
+  {
+    ControlBlock late = open(2);
+    const std::string process = "process " + std::to_string(getpid());
+    EXPECT_EQ(late.claim_worker(1).error(),
+              "control block " + path_ + ": " + process + " has worker 1's place: end it first");
+    EXPECT_EQ(late.claim_agent().error(),
+              "control block " + path_ + ": " + process + " has the agent's place: end it first");
+  }
+  EXPECT_FALSE(open(2).claim_agent()) << "who was refused took nothing away";
+  { const ControlBlock gone = std::move(agent); }
+  EXPECT_TRUE(open(2).claim_agent());
+}
+
+TEST(ControlBlock, claim__memory_of_one_process_needs_none) {
+  ControlBlock block = ControlBlock::anonymous(1);
+  EXPECT_TRUE(block.claim_worker(0));
+  EXPECT_TRUE(block.claim_agent());
 }
 
 TEST_F(ControlBlockFile, wanted__what_is_no_quota_is_not_wanted) {

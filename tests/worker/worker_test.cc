@@ -286,6 +286,13 @@ TEST_F(WorkerTest, control_block__is_shared_with_the_agent) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kBadOption);
   EXPECT_NE(refused.error().detail.find("is for 2 workers"), std::string::npos) << refused.error().detail;
+  const auto twin = Worker::open({.listen_address = "127.0.0.1:0",
+                                  .control_block = path,
+                                  .control_block_workers = 2,
+                                  .control_block_place = 1},
+                                 echo);
+  ASSERT_FALSE(twin);
+  EXPECT_NE(twin.error().detail.find("has worker 1's place"), std::string::npos) << twin.error().detail;
   std::filesystem::remove_all(folder);
 }
 
