@@ -104,6 +104,14 @@ Policy read_header(const ordered_json& line) {
   return Policy(options, slices);
 }
 
+/// Intervals follow each other; `last` is the one before, or -1.
+void check_time(const ordered_json& line, std::int64_t& last) {
+  const auto at = whole<std::int64_t>(member(line, "at_ns"), "at_ns", 0, INT64_MAX);
+  if (at <= last)
+    throw BadLine{fmt::format("at_ns = {}: after the interval before it, which was at {}", at, last)};
+  last = at;
+}
+
 /// Compares, and counts what was decided.
 void replay_interval(const ordered_json& line, Policy& policy, Replay& replay) {
   std::vector<AdaptiveWorker> workers;
@@ -172,6 +180,7 @@ std::string trace_interval(Nanos at, std::span<const AdaptiveWorker> before,
 tl::expected<Replay, std::string> replay_trace(std::istream& trace) {
   std::optional<Policy> policy;
   Replay replay;
+  std::int64_t last_ns = -1;
   std::string text;
   for (std::uint64_t number = 1; std::getline(trace, text); ++number) {
     if (text.empty()) continue;
@@ -180,9 +189,11 @@ tl::expected<Replay, std::string> replay_trace(std::istream& trace) {
       if (!line.is_object()) throw BadLine{"not a JSON object"};
       if (line.contains("schema")) {
         policy.emplace(read_header(line));
+        last_ns = -1;
       } else if (!policy) {
         throw BadLine{"no header before it"};
       } else {
+        check_time(line, last_ns);
         replay_interval(line, *policy, replay);
       }
     } catch (const BadLine& bad) {

@@ -6,7 +6,7 @@
 //    "fields":["slice","quota",..]}
 //   {"at_ns":10000000,"workers":[[0,2,1.5,0,0,0.81,..],..],"to":[[0,2],..],"spill":[8,8]}
 // `workers` has the fields that the header names, a worker a row; `to` slice and quota from now on; `spill` is there with
-// policy `rain`. Numbers are written so that they read back as the very same. When slices, options or the policy's state
+// policy `rain`. Numbers are written so that they read back as the very same, and `at_ns` rises. When slices, options or the policy's state
 // begin anew (the agent was restarted), a new header stands in the trace.
 #pragma once
 

@@ -82,6 +82,20 @@ TEST(ReplayTrace, replay__says_what_was_decided_differently) {
               testing::StartsWith("line 2: slice 0: spill threshold was [999,"));
 }
 
+TEST(ReplayTrace, replay__intervals_that_are_repeated_or_in_another_order__are_refused) {
+  const std::string trace = trace_of(PolicyKind::kPaper, 2);
+  const std::size_t second = trace.find("{\"at_ns\":20000000");
+  const std::size_t first = trace.find("{\"at_ns\":10000000");
+  const std::string header = trace.substr(0, first);
+  const std::string one = trace.substr(first, second - first);
+  EXPECT_EQ(error_of(header + one + one),
+            "line 3: at_ns = 10000000: after the interval before it, which was at 10000000");
+  EXPECT_THAT(error_of(replaced(trace, "\"at_ns\":10000000", "\"at_ns\":30000000")),
+              testing::StartsWith("line 3: at_ns = 20000000: after the interval before it"));
+  EXPECT_EQ(error_of(header + one + header + one), "") << "another life of the agent";
+  EXPECT_EQ(error_of(replaced(trace, "\"at_ns\"", "\"at\"")), "line 2: \"at_ns\" is missing");
+}
+
 TEST(ReplayTrace, replay__bad_input_is_one_line) {
   const std::string trace = trace_of(PolicyKind::kPaper, 1);
   EXPECT_EQ(error_of(""), "no header: not a trace of decisions");
