@@ -25,6 +25,16 @@ std::uint64_t ClientShares::committed() const {
   return sum;
 }
 
+std::uint64_t ClientShares::free_for(const ClientRow& row) const {
+  const std::uint64_t others = committed() - held_by(row);
+  return total_ > others ? total_ - others : 0;
+}
+
+std::uint32_t ClientShares::believed(std::uint64_t in_use, std::uint64_t most) {
+  if (in_use > most) ++overstated_;
+  return static_cast<std::uint32_t>(std::min(in_use, most));
+}
+
 void ClientShares::grant(ClientRow& row) {
   std::vector<ShareClaim> claims;
   std::size_t own = 0;
@@ -37,9 +47,8 @@ void ClientShares::grant(ClientRow& row) {
     return;
   }
   const std::uint32_t target = divide_shares(total_, claims)[own];
-  const std::uint64_t others = committed() - held_by(row);
-  const std::uint64_t room = total_ > others ? total_ - others : 0;
-  row.share = static_cast<std::uint32_t>(std::min<std::uint64_t>(target, room));
+  row.share = static_cast<std::uint32_t>(std::min<std::uint64_t>(target, free_for(row)));
+  row.lent = std::max(row.lent, row.share);
 }
 
 Result<ClientRow> ClientShares::enter(const ClientClaim& claim, Nanos now) {
@@ -59,7 +68,8 @@ Result<ClientRow> ClientShares::enter(const ClientClaim& claim, Nanos now) {
         fmt::format("client \"{}\": another client has this name, until {} ms after its last sign of life",
                     claim.name, lease_.value / 1'000'000));
   }
-  if (row == nullptr) {
+  const bool is_new = row == nullptr;
+  if (is_new) {
     if (clients_.size() >= kMaxClients) {
       return refuse(Reason::kNoRoom, fmt::format("client \"{}\": there are {} clients, the most that can be",
                                                  claim.name, kMaxClients));
@@ -76,8 +86,10 @@ Result<ClientRow> ClientShares::enter(const ClientClaim& claim, Nanos now) {
   const auto ordered = ordered_.find(claim.name);
   row->weight_ordered = ordered != ordered_.end();
   row->weight = row->weight_ordered ? ordered->second : claim.weight;
-  row->in_use = claim.in_use;
-  row->wanted = std::max(row->wanted, claim.in_use);
+  // It has not heard the last answer, or registers anew: what it was lent before still counts.
+  row->in_use = believed(claim.in_use, is_new ? free_for(*row) : row->lent);
+  row->lent = std::max(row->lent, row->in_use);
+  row->wanted = std::max(row->wanted, row->in_use);
   row->lease_end = now + lease_;
   grant(*row);
   return *row;
@@ -97,7 +109,9 @@ Result<std::uint32_t> ClientShares::heartbeat(ClientId id, std::uint32_t in_use,
                               found->second.name, in_use, wanted, kMostRequests));
   }
   ClientRow& row = found->second;
-  row.in_use = in_use;
+  row.in_use = believed(in_use, row.lent);
+  // It has heard its share, and may work by it until it hears the next.
+  row.lent = std::max(row.in_use, row.share);
   row.wanted = wanted;
   row.lease_end = now + lease_;
   grant(row);

@@ -4,6 +4,10 @@
 // with its next heartbeat, and only then is there something to give. So the shares never add up to more than Q_max, but
 // for the moments after Q_max itself has fallen. A client that stops renewing keeps its share until its lease ends, since
 // its requests may still be in flight.
+//
+// What a client says that it has in flight is believed as far as it can be: up to what it was lent, or, of one that is not
+// known (it may come back to a restarted controller), up to what nobody else holds. So none can take from the others by a
+// number. What is more is cut, and counted.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +41,7 @@ struct ClientRow {
   std::uint32_t share = 0;      ///< as last told
   std::uint32_t in_use = 0;     ///< as last reported
   std::uint32_t wanted = 0;
+  std::uint32_t lent = 0;  ///< the most that it can have in flight until its next word
   Nanos lease_end{};
 };
 
@@ -65,13 +70,18 @@ class ClientShares {
   const std::map<std::string, std::uint32_t>& ordered_weights() const { return ordered_; }
   /// What is promised, and what was promised and is still in use.
   std::uint64_t committed() const;
+  /// Reports of more in flight than there can be.
+  std::uint64_t overstated() const { return overstated_; }
 
  private:
   void grant(ClientRow& row);
+  std::uint64_t free_for(const ClientRow& row) const;
+  std::uint32_t believed(std::uint64_t in_use, std::uint64_t most);
 
   Nanos lease_;
   std::uint32_t total_ = 0;
   ClientId next_id_ = 1;
+  std::uint64_t overstated_ = 0;
   std::map<ClientId, ClientRow> clients_;
   std::map<std::string, std::uint32_t> ordered_;
 };

@@ -54,8 +54,11 @@ void Controller::settle() {
   // Before anybody is told: who comes back after a crash of ours must not find us knowing less than the switch.
   if (options_.save) {
     const std::string problem = options_.save({registry_.state(), settled_weights_});
-    if (!problem.empty()) {
+    if (problem.empty()) {
+      number_is_kept_ = true;
+    } else {
       failed_saves_.fetch_add(1, std::memory_order_relaxed);
+      if (std::exchange(number_is_kept_, false)) registry_.renew_instance();
       if (options_.note) options_.note(problem);
     }
   }

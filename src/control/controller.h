@@ -40,7 +40,9 @@ struct ControllerOptions {
   std::vector<SliceRow> slices{};
   std::vector<TypeRow> types{};  ///< by the position of their slice
   std::optional<SavedState> saved{};
-  /// Keeps the state; one line when it could not. Called with the lock held, after each change of a table.
+  /// Keeps the state; one line when it could not. Called with the lock held, after each change of a table. A change that
+  /// could not be kept is told all the same: a worker that has died must leave the switch. The registry then takes another
+  /// instance number, so that one which comes back with the older state cannot be taken for the one that told more.
   std::function<std::string(const SavedState&)> save{};
   /// One line that an operator may want to read.
   std::function<void(const std::string&)> note{};
@@ -116,6 +118,7 @@ class Controller {
   ClientShares clients_;
   std::map<std::string, SwitchRow> switches_;
   Version settled_ = 0;
+  bool number_is_kept_ = true;  // the saved state has the registry's instance number
   std::map<std::string, std::uint32_t> settled_weights_;
   std::uint64_t next_session_ = 1;
   std::atomic<std::uint64_t> failed_saves_{0};

@@ -1,5 +1,5 @@
 // See registry.h. Here: versions, the clock, saving and restoring, and what status reads. Slices are in
-// registry_slices.cc, servers and workers in registry_workers.cc.
+// registry_slices.cc, servers in registry_servers.cc, workers in registry_workers.cc, spill thresholds in registry_spills.cc.
 #include "control/registry.h"
 
 #include <fmt/format.h>
@@ -66,7 +66,7 @@ Result<void> Registry::advance(Nanos now) {
                                               (last_now_ - now).value / 1'000'000));
   }
   last_now_ = now;
-  if (!has_clock_) last_tick_ = now;
+  if (!has_clock_) first_now_ = last_tick_ = now;
   has_clock_ = true;
   return {};
 }
@@ -95,6 +95,7 @@ Result<Done> Registry::tick(Nanos now) {
     note += fmt::format("{}server {}: its lease has ended, {} workers are taken out",
                         note.empty() ? "" : "; ", shown_name(name), taken_out);
   }
+  forget_servers(now);
   for (auto& [id, entry] : slices_) agree_spill(entry);
   return Done{std::move(note)};
 }
@@ -106,7 +107,14 @@ Changes Registry::changes_since(std::uint64_t instance, Version version) const {
           .reset = reset,
           .slices = newer(slices_, version, reset),
           .types = newer(types_, version, reset),
-          .workers = newer(workers_, version, reset)};
+          // With those that are out: a server that is told everything must hear that its worker has to stop.
+          .workers = newer(workers_, reset ? 0 : version, false)};
+}
+
+void Registry::renew_instance() {
+  const std::uint64_t before = options_.instance;
+  while (options_.instance == before)
+    options_.instance = std::uint64_t{options_.draw_key()} << 32 | options_.draw_key();
 }
 
 Result<void> Registry::check_version(Version version) const {

@@ -9,7 +9,10 @@
 // - Leases belong to servers. A clock that goes backwards is refused; one that jumps ahead (the controller was stopped)
 //   extends every lease by the jump, as nobody could renew meanwhile.
 // - A state file and the servers' own claims can both rebuild it: who registers says what it has, and is believed where
-//   the registry knows nothing, so that a controller that lost its file changes nothing on the data path.
+//   the registry knows nothing, so that a controller that lost its file changes nothing on the data path. One whose file
+//   is old has an older epoch than the server: the worker gets a newer one than either.
+// - A server that owns no worker any more (others have taken over its ids) is forgotten when it has gone, so that names
+//   which come and go do not add up.
 #pragma once
 
 #include <array>
@@ -144,6 +147,8 @@ class Registry {
 
   Version version() const { return version_; }
   std::uint64_t instance() const { return options_.instance; }
+  /// Another number: whoever follows is sent everything with the next change. For when what was told could not be saved.
+  void renew_instance();
   /// Everything when `instance` is another, or `version` is none of ours.
   Changes changes_since(std::uint64_t instance, Version version) const;
   /// Refused when `version` is not the present one: somebody else changed something meanwhile.
@@ -192,6 +197,9 @@ class Registry {
   Done moved(WorkerEntry& entry, SliceEntry& to);
   unsigned serving_in(SliceId slice) const;
   void forget_master(WorkerId worker);
+  /// Servers that have gone and own no worker.
+  void forget_servers(Nanos now);
+  bool owns_worker(const std::string& server) const;
   std::string left_empty(SliceId slice) const;
   unsigned serving_of(const std::string& server, SliceId slice) const;
   /// Takes over what the agents' wishes come to by now, unless an operator's threshold is in force.
@@ -201,6 +209,7 @@ class Registry {
   RegistryOptions options_;
   Version version_ = 0;
   std::uint64_t next_session_ = 1;
+  Nanos first_now_{};
   Nanos last_now_{};
   Nanos last_tick_{};
   Nanos last_jump_{};

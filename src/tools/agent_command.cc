@@ -28,7 +28,7 @@ int run(const AgentFlags& flags) {
   }
   const ServerSection& server = rack.chosen_server(flags.server);
   const StopSignals signals;  // before any thread exists
-  ServerAgent agent(rack, server);
+  ServerAgent agent(rack, server, ServerAgent::Process::kAgent);
   agent.start(nullptr);
   std::fputs(fmt::format("{}agent of {}, policy {}, {} workers\n", kReadyPrefix, server.name,
                          agent::to_text(rack.agent->policy.kind), server.workers)

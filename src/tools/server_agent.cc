@@ -14,8 +14,6 @@
 namespace rain::tools {
 namespace {
 
-/// An answer to a move that has not come by then is not to be expected.
-constexpr Nanos kMovePatience = seconds(2);
 /// With a controller, slices may come that the file does not name: the runtime has a place for every id.
 constexpr unsigned kSlicesOfController = dataplane::kMaxSlices;
 
@@ -32,23 +30,31 @@ agent::AgentRuntimeOptions runtime_options(const RackFile& rack) {
   return options;
 }
 
-agent::ControlBlock open_block(const RackFile& rack, const ServerSection& server) {
+void check(const tl::expected<void, std::string>& claimed) {
+  if (!claimed) throw InputError(claimed.error());
+}
+
+agent::ControlBlock open_block(const RackFile& rack, const ServerSection& server,
+                               ServerAgent::Process process) {
   if (!rack.agent || rack.agent->control_block.empty()) return agent::ControlBlock::anonymous(server.workers);
   std::error_code error;
   std::filesystem::create_directories(rack.agent->control_block, error);  // open() says what is wrong
   const auto path = std::filesystem::path(rack.agent->control_block) / (server.name + ".block");
   auto block = agent::ControlBlock::open(path.string(), server.workers);
   if (!block) throw InputError(block.error());
+  const bool has_workers = process == ServerAgent::Process::kWorker;
+  for (unsigned i = 0; has_workers && i < server.workers; ++i) check(block->claim_worker(i));
+  if (!has_workers || ServerAgent::runs_in_worker(rack)) check(block->claim_agent());
   return std::move(*block);
 }
 
 }  // namespace
 
-ServerAgent::ServerAgent(const RackFile& rack, const ServerSection& server)
+ServerAgent::ServerAgent(const RackFile& rack, const ServerSection& server, Process process)
     : server_(server),
       quota_(rack.effective_quota(server)),
       options_(runtime_options(rack)),
-      block_(open_block(rack, server)) {
+      block_(open_block(rack, server, process)) {
   for (const softswitch::SwitchSlice& slice : rack.in_switch.slices) slice_names_.push_back(slice.name);
   if (!options_.traced) return;
   std::error_code error;
@@ -72,11 +78,12 @@ control::ServerLinkHooks ServerAgent::hooks() {
                 wake_.signal();
               },
           .refused =
-              [this](const std::string& line) {
+              [this](const std::string& line, std::optional<WorkerId> move) {
                 say(line);
+                if (!move) return;
                 {
                   const std::lock_guard lock(mutex_);
-                  refused_ = true;
+                  refused_.insert(*move);
                 }
                 wake_.signal();
               }};
@@ -113,11 +120,11 @@ void ServerAgent::run() {
 
 void ServerAgent::take_orders(Nanos now) {
   std::optional<control::ServerOrders> orders;
-  bool refused = false;
+  std::set<WorkerId> refused;
   {
     const std::lock_guard lock(mutex_);
     orders = std::exchange(orders_, std::nullopt);
-    refused = std::exchange(refused_, false);
+    refused = std::exchange(refused_, {});
   }
   if (orders) {
     for (const control::SliceRow& slice : orders->slices) {
@@ -130,7 +137,8 @@ void ServerAgent::take_orders(Nanos now) {
       rows_[row.id] = row;
     }
   }
-  give_up_moves(now, refused);
+  for (const WorkerId worker : pending_.take_failed(refused, now))
+    runtime_->on_move_refused(worker, slice_of(worker).value);
 }
 
 void ServerAgent::obey(const control::WorkerRow& row, const control::WorkerRow* before) {
@@ -138,7 +146,7 @@ void ServerAgent::obey(const control::WorkerRow& row, const control::WorkerRow* 
   const bool known = before != nullptr;
   if (known && *before == row) return;
   if (!known || before->epoch != row.epoch || before->slice != row.slice) {
-    pending_.erase(row.id);
+    pending_.on_moved(row.id);
     runtime.on_moved(row.id, row.slice.value);
   }
   if (row.state != control::WorkerState::kServing) return runtime.set_quota(row.id, 0);
@@ -150,24 +158,13 @@ void ServerAgent::obey(const control::WorkerRow& row, const control::WorkerRow* 
   if (ordered || (mine != reports.end() && mine->wanted == 0)) runtime.set_quota(row.id, row.quota);
 }
 
-void ServerAgent::give_up_moves(Nanos now, bool all) {
-  for (auto move = pending_.begin(); move != pending_.end();) {
-    if (!all && now < move->second.give_up) {
-      ++move;
-      continue;
-    }
-    runtime_->on_move_refused(move->first, slice_of(move->first).value);
-    move = pending_.erase(move);
-  }
-}
-
 SliceId ServerAgent::slice_of(WorkerId worker) const {
   const auto row = rows_.find(worker);
   return row == rows_.end() ? server_.slice : row->second.slice;
 }
 
 void ServerAgent::move(WorkerId worker, std::uint16_t slice) {
-  pending_[worker] = {{slice}, monotonic_now() + kMovePatience};
+  pending_.ask(worker, monotonic_now());
   link_->request_move(worker, slice_names_[slice]);
 }
 

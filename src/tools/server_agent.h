@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "agent/agent_runtime.h"
 #include "agent/control_block.h"
 #include "control/rpc/server_link.h"
+#include "tools/pending_moves.h"
 #include "tools/rack_file.h"
 #include "transport/wake_event.h"
 
@@ -22,8 +24,10 @@ namespace rain::tools {
 
 class ServerAgent final : private agent::AgentSink {
  public:
-  /// Opens the control block. Throws InputError when that is not possible.
-  ServerAgent(const RackFile& rack, const ServerSection& server);
+  enum class Process { kWorker, kAgent };  ///< `rain worker`, `rain agent`
+
+  /// Opens the control block, and claims what the process writes of it. Throws InputError when that is not possible.
+  ServerAgent(const RackFile& rack, const ServerSection& server, Process process);
   ServerAgent(const ServerAgent&) = delete;
   ServerAgent& operator=(const ServerAgent&) = delete;
   ~ServerAgent() override { stop(); }
@@ -40,11 +44,6 @@ class ServerAgent final : private agent::AgentSink {
   void stop();
 
  private:
-  struct PendingMove {
-    SliceId slice;
-    Nanos give_up;
-  };
-
   // agent::AgentSink, on the thread
   void move(WorkerId worker, std::uint16_t slice) override;
   void spill(std::uint16_t slice, unsigned threshold) override;
@@ -55,7 +54,6 @@ class ServerAgent final : private agent::AgentSink {
   void run();
   void take_orders(Nanos now);
   void obey(const control::WorkerRow& row, const control::WorkerRow* before);
-  void give_up_moves(Nanos now, bool all);
   SliceId slice_of(WorkerId worker) const;  ///< as ordered, or as configured
 
   const ServerSection& server_;
@@ -66,17 +64,34 @@ class ServerAgent final : private agent::AgentSink {
   control::ServerLink* link_ = nullptr;
   std::vector<std::string> slice_names_;  // by id
   std::map<WorkerId, control::WorkerRow> rows_;
-  std::map<WorkerId, PendingMove> pending_;
+  PendingMoves pending_;
   std::vector<control::WorkerReport> reports_;
   bool said_spill_ = false;
   std::ofstream decisions_;
 
   std::mutex mutex_;  // of the next two, which the link's thread writes
   std::optional<control::ServerOrders> orders_;
-  bool refused_ = false;
+  std::set<WorkerId> refused_;  // moves
   transport::WakeEvent wake_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
+};
+
+/// An agent's thread for as long as this lives, however the scope is left: it may not outlive the link that it speaks
+/// through. Without an agent it does nothing.
+class AgentRun {
+ public:
+  AgentRun(ServerAgent* agent, control::ServerLink* link) : agent_(agent) {
+    if (agent_ != nullptr) agent_->start(link);
+  }
+  AgentRun(const AgentRun&) = delete;
+  AgentRun& operator=(const AgentRun&) = delete;
+  ~AgentRun() {
+    if (agent_ != nullptr) agent_->stop();
+  }
+
+ private:
+  ServerAgent* agent_;
 };
 
 }  // namespace rain::tools

@@ -172,22 +172,15 @@ int run(const WorkerFlags& flags) {
   // Both outlive the workers: the session goes first, when they have taken back their tokens and may leave the switch.
   std::optional<ServerAgent> agent;
   std::unique_ptr<ServerSession> session;
-  if (rack.agent || rack.controller) agent.emplace(rack, server);
+  if (rack.agent || rack.controller) agent.emplace(rack, server, ServerAgent::Process::kWorker);
   TokenKeys keys(server.workers, server.token_key);
   if (rack.controller) {
     session = ServerSession::open(rack, server, signals, agent->hooks());
     if (!session) return kExitOk;  // a signal came before the controller did
     keys = session->token_keys();
   }
-  // However this ends, the agent's thread may not outlive the session that it speaks through.
-  struct AgentStop {
-    std::optional<ServerAgent>& agent;
-    ~AgentStop() {
-      if (agent) agent->stop();
-    }
-  };
-  const AgentStop agent_stop{agent};
-  if (ServerAgent::runs_in_worker(rack)) agent->start(session ? &session->link() : nullptr);
+  const bool runs_agent = ServerAgent::runs_in_worker(rack);
+  const AgentRun agent_run(runs_agent ? &*agent : nullptr, session ? &session->link() : nullptr);
   ServerAgent* const shared = agent ? &*agent : nullptr;
   return server.emulate ? run_emulated(rack, server, keys, signals, shared)
                         : run_threads(rack, server, keys, **app, signals, shared);

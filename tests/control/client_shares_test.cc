@@ -91,6 +91,58 @@ TEST(ClientShares, enter__the_same_life_comes_back__keeps_its_id) {
   EXPECT_EQ(shares.enter(client("a"), seconds(1))->id, a);
 }
 
+TEST(ClientShares, enter__a_stranger_is_believed_up_to_what_nobody_holds) {
+  ClientShares shares = rack(1000);
+  ClientClaim first = client("a");
+  first.in_use = 600;
+  EXPECT_EQ(shares.enter(first, {})->in_use, 600u) << "it comes back to a controller that knows nothing";
+  EXPECT_EQ(shares.overstated(), 0u);
+  const ClientId a = shares.rows()[0].id;
+  ASSERT_TRUE(shares.heartbeat(a, 100, 100, {}));
+  ClientClaim liar = client("b");
+  liar.in_use = UINT32_MAX;
+  EXPECT_EQ(shares.enter(liar, {})->in_use, 0u) << "a has all";
+  EXPECT_EQ(shares.overstated(), 1u);
+  EXPECT_EQ(*shares.heartbeat(a, 100, 5000, {}), 938u);
+  ASSERT_TRUE(shares.leave(shares.rows()[1].id));
+  EXPECT_EQ(shares.enter(liar, {})->in_use, 62u);
+  EXPECT_GT(*shares.heartbeat(a, 100, 5000, {}), 900u) << "as beside any client that wants 62";
+  EXPECT_LE(shares.committed(), 1000u);
+}
+
+TEST(ClientShares, heartbeat__more_in_flight_than_was_lent__is_cut_and_counted) {
+  ClientShares shares = rack(1000);
+  const ClientId a = shares.enter(client("a"), {})->id;
+  const ClientId b = shares.enter(client("b"), {})->id;
+  ASSERT_EQ(*shares.heartbeat(a, 0, 5000, {}), 938u);
+  ASSERT_EQ(*shares.heartbeat(b, 0, 5000, {}), 62u);
+  ASSERT_TRUE(shares.heartbeat(b, 900, 5000, {}));
+  EXPECT_EQ(shares.rows()[1].in_use, 62u);
+  EXPECT_EQ(shares.overstated(), 1u);
+  ClientClaim again = client("b");
+  again.in_use = 900;
+  EXPECT_EQ(shares.enter(again, {})->in_use, 62u);
+  EXPECT_EQ(shares.overstated(), 2u);
+  ASSERT_EQ(*shares.heartbeat(a, 0, 5000, {}), 500u);
+  EXPECT_EQ(*shares.heartbeat(b, 0, 5000, {}), 500u);
+}
+
+// The answers that lower its share are lost on their way: what it has in flight meanwhile is no lie.
+TEST(ClientShares, enter__works_by_the_last_share_that_it_heard) {
+  ClientShares shares = rack(1000);
+  const ClientId a = shares.enter(client("a"), {})->id;
+  const ClientId b = shares.enter(client("b"), {})->id;
+  ASSERT_EQ(*shares.heartbeat(a, 0, 5000, {}), 938u);
+  ASSERT_TRUE(shares.heartbeat(b, 0, 5000, {}));
+  ASSERT_EQ(*shares.heartbeat(a, 0, 5000, {}), 500u) << "not heard";
+  ClientClaim again = client("a");
+  again.in_use = 100;
+  ASSERT_EQ(shares.enter(again, {})->share, 500u) << "not heard either";
+  again.in_use = 938;
+  EXPECT_EQ(shares.enter(again, {})->in_use, 938u);
+  EXPECT_EQ(shares.overstated(), 0u);
+}
+
 TEST(ClientShares, bad_input__is_refused_with_a_reason) {
   ClientShares shares = rack(2);
   expect_refused(shares.enter(client(""), {}), Reason::kOutOfRange, "a name of 1 to 64 bytes");

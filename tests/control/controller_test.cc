@@ -76,6 +76,40 @@ TEST(Controller, change__a_state_that_cannot_be_saved__is_said_and_the_rack_goes
   EXPECT_EQ(fixture.controller->failed_saves(), 1u);
 }
 
+// The disk refuses a change that the switch is told; the controller ends, comes back with the older file, and by other changes
+// to the same version. The switch must not be taken for one that knows them.
+TEST(Controller, change__told_but_not_saved__a_controller_that_comes_back_tells_everything) {
+  Fixture before;
+  before.enter();
+  const SavedState kept = before.saved.back();
+  before.save_problem = "No space left on device";
+  ASSERT_TRUE(before.controller->change([](Registry& registry) { return registry.move({0}, "b", false); }));
+  const Changes told = before.controller->changes_since(0, 0);
+  EXPECT_NE(told.instance, kept.registry.instance);
+  Fixture after(kept);
+  ASSERT_TRUE(after.controller->change([](Registry& registry) { return registry.set_quota({1}, 2); }));
+  ASSERT_TRUE(after.controller->change([](Registry& registry) { return registry.set_quota({1}, 3); }));
+  const Changes again = after.controller->changes_since(told.instance, told.version);
+  EXPECT_TRUE(again.reset);
+  EXPECT_EQ(again.workers.size(), 2u);
+}
+
+TEST(Controller, change__saved_again__a_further_failure_is_another_instance) {
+  Fixture fixture;
+  const auto enter_with = [&](const std::string& problem, Nanos now) {
+    fixture.save_problem = problem;
+    fixture.controller->change([&](Registry& registry) {
+      return registry.enter(server("s", {worker(0)}, static_cast<std::uint64_t>(now.value)), now);
+    });
+    return fixture.controller->changes_since(0, 0).instance;
+  };
+  const std::uint64_t first = enter_with("full", seconds(10));
+  EXPECT_EQ(enter_with("full", seconds(20)), first) << "the file has an older number anyway";
+  EXPECT_EQ(enter_with("", seconds(30)), first);
+  EXPECT_EQ(fixture.saved.back().registry.instance, first);
+  EXPECT_NE(enter_with("full", seconds(40)), first);
+}
+
 TEST(Controller, change_clients__shares_follow_the_room) {
   Fixture fixture;
   fixture.enter();

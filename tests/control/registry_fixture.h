@@ -64,6 +64,17 @@ class RegistryTest : public ::testing::Test {
     ADD_FAILURE() << "no worker " << id;
     return {};
   }
+  /// "s" with workers 0 and 1 in slice "a", "t" with 2 and 3 in "b". The session of "t".
+  std::uint64_t two_servers() {
+    enter(server("s", {worker(0), worker(1)}));
+    return enter(server("t", {worker(2, "b"), worker(3, "b")}));
+  }
+  static WorkerReport report(std::uint16_t id) {
+    WorkerReport one;
+    one.id = {id};
+    one.quota = 4;
+    return one;
+  }
   /// Renews everybody's lease and lets time pass.
   void pass(Nanos time) {
     now_ += time;

@@ -1,15 +1,10 @@
 // Tests of the registry's slices and types.
 #include "control/registry_fixture.h"
 
-namespace rain::control {
+namespace rain::control::testing {
 namespace {
 
-using testing::expect_refused;
 using ::testing::HasSubstr;
-using testing::RegistryTest;
-using testing::server;
-using testing::slice;
-using testing::worker;
 
 class RegistrySlices : public RegistryTest {};
 
@@ -127,4 +122,4 @@ TEST_F(RegistrySlices, set_master__one_that_serves_there) {
 }
 
 }  // namespace
-}  // namespace rain::control
+}  // namespace rain::control::testing

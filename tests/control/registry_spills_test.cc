@@ -1,13 +1,8 @@
 // Tests of the spill thresholds that agents ask for, and of operators' words over them.
 #include "control/registry_fixture.h"
 
-namespace rain::control {
+namespace rain::control::testing {
 namespace {
-
-using testing::expect_refused;
-using testing::RegistryTest;
-using testing::server;
-using testing::worker;
 
 TEST(SpillWishes, agreed_spill__mean_of_workers_for_all_that_serve) {
   const SpillWish alone[] = {{.threshold = 6, .asked_for = 8, .workers = 8}};
@@ -140,4 +135,4 @@ TEST_F(RegistrySpills, remove_slice__forgets_the_wishes) {
 }
 
 }  // namespace
-}  // namespace rain::control
+}  // namespace rain::control::testing

@@ -3,14 +3,8 @@
 
 #include "control/registry_fixture.h"
 
-namespace rain::control {
+namespace rain::control::testing {
 namespace {
-
-using testing::expect_refused;
-using testing::options;
-using testing::RegistryTest;
-using testing::server;
-using testing::worker;
 
 TEST_F(RegistryTest, changes_since__only_what_is_newer) {
   enter(server("s", {worker(0), worker(1)}));
@@ -42,6 +36,22 @@ TEST_F(RegistryTest, changes_since__other_instance_or_unknown_version__everythin
     EXPECT_EQ(changes.slices.size(), 2u);
     EXPECT_EQ(changes.types.size(), 1u) << "no tombstone: who forgets all needs none";
   }
+}
+
+TEST_F(RegistryTest, changes_since__everything__has_the_workers_that_are_out) {
+  enter(server("s", {worker(0), worker(1)}));
+  ASSERT_TRUE(registry_.remove({1}, false));
+  const Changes changes = registry_.changes_since(8, 3);
+  ASSERT_EQ(changes.workers.size(), 2u);
+  EXPECT_TRUE(changes.workers[1].removed) << "its server must hear that it has to stop";
+}
+
+TEST_F(RegistryTest, renew_instance__whoever_follows_gets_everything) {
+  const Version version = registry_.version();
+  registry_.renew_instance();
+  EXPECT_NE(registry_.instance(), 7u);
+  EXPECT_EQ(registry_.version(), version);
+  EXPECT_TRUE(registry_.changes_since(7, version).reset);
 }
 
 TEST_F(RegistryTest, check_version__another_than_the_present_one_is_stale) {
@@ -131,4 +141,4 @@ TEST_F(RegistryTest, restore__a_state_that_cannot_be__is_refused) {
 }
 
 }  // namespace
-}  // namespace rain::control
+}  // namespace rain::control::testing

@@ -86,8 +86,11 @@ class Rpc : public ::testing::Test {
   std::unique_ptr<ServerLink> server_link(const ServerClaim& claim) {
     auto link = ServerLink::open({address_, claim},
                                  {.orders = [this](const ServerOrders& orders) { orders_.set(orders); },
-                                  .refused = [this](const std::string& text) { refused_.set(text); },
-                                  .note = [this](const std::string& text) { notes_.set(text); }});
+                                  .refused =
+                                      [this](const std::string& text, std::optional<WorkerId> move) {
+                                        refused_.set({text, move});
+                                      },
+                                  .note = [this](const std::string& text) { note(text); }});
     EXPECT_TRUE(link) << link.error();
     return std::move(*link);
   }
@@ -105,6 +108,10 @@ class Rpc : public ::testing::Test {
                                   .note = [this](const std::string& text) { notes_.set(text); }});
     EXPECT_TRUE(link) << link.error();
     return std::move(*link);
+  }
+  void note(const std::string& text) {
+    notes_.set(text);
+    all_notes_.change([&](std::vector<std::string>& all) { all.push_back(text); });
   }
   std::unique_ptr<AdminClient> admin() {
     auto client = AdminClient::open(address_);
@@ -135,6 +142,10 @@ class Rpc : public ::testing::Test {
     return one;
   }
 
+  struct Refused {
+    std::string text{};
+    std::optional<WorkerId> move{};
+  };
   using Applied = std::deque<std::vector<softswitch::TableChange>>;
 
   std::optional<SavedState> saved_;
@@ -142,8 +153,9 @@ class Rpc : public ::testing::Test {
   std::unique_ptr<ControllerServer> server_;
   ControllerAddress address_;
   Watched<ServerOrders> orders_;
-  Watched<std::string> refused_;
+  Watched<Refused> refused_;
   Watched<std::string> notes_;
+  Watched<std::vector<std::string>> all_notes_;
   Watched<Applied> applied_;
   std::string answer_;
 };
@@ -184,8 +196,9 @@ TEST_F(Rpc, server_link__asks_for_a_move) {
     return !orders.workers.empty() && orders.workers[0].slice == SliceId{1};
   }));
   link->request_move({1}, "b");
-  ASSERT_TRUE(refused_.wait_until([](const std::string& text) { return !text.empty(); }));
-  EXPECT_THAT(refused_.get(), HasSubstr("worker 1 is the last one that serves slice \"a\""));
+  ASSERT_TRUE(refused_.wait_until([](const Refused& refused) { return !refused.text.empty(); }));
+  EXPECT_THAT(refused_.get().text, HasSubstr("worker 1 is the last one that serves slice \"a\""));
+  EXPECT_EQ(refused_.get().move, WorkerId{1});
 }
 
 TEST_F(Rpc, server_link__asks_for_a_spill_threshold) {
@@ -207,8 +220,9 @@ TEST_F(Rpc, server_link__nonsense_is_refused_and_the_link_stays) {
   nonsense.idleness = std::nan("");
   nonsense.drained = true;  // urgent
   link->report({nonsense});
-  ASSERT_TRUE(refused_.wait_until([](const std::string& text) { return !text.empty(); }));
-  EXPECT_THAT(refused_.get(), HasSubstr("idleness nan"));
+  ASSERT_TRUE(refused_.wait_until([](const Refused& refused) { return !refused.text.empty(); }));
+  EXPECT_THAT(refused_.get().text, HasSubstr("idleness nan"));
+  EXPECT_EQ(refused_.get().move, std::nullopt);
   order(QuotaOrder{{0}, 2});
   EXPECT_TRUE(orders_.wait_until([](const ServerOrders& orders) { return orders.workers[0].quota == 2; }));
 }
@@ -263,6 +277,21 @@ TEST_F(Rpc, server_link__refused_at_the_door__says_why_and_tries_again) {
   EXPECT_FALSE(twin->wait_for_orders(Nanos{}));
 }
 
+TEST_F(Rpc, server_link__replaced_by_a_newer_session__says_so) {
+  start();
+  const auto first = server_link(server("s", {worker(0)}));
+  ASSERT_TRUE(first->wait_for_orders(kPatience));
+  const auto second = ServerLink::open({address_, server("s", {worker(0)})}, {});
+  ASSERT_TRUE(second) << second.error();
+  ASSERT_TRUE((*second)->wait_for_orders(kPatience));
+  // It goes on by taking its place back, which is said next.
+  ASSERT_TRUE(all_notes_.wait_until([](const std::vector<std::string>& notes) {
+    return std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+      return note == "server \"s\": a newer session has taken its place; trying again";
+    });
+  }));
+}
+
 TEST_F(Rpc, switch_link__gets_all_then_what_changes) {
   start();
   const auto link = server_link(server("s", {worker(0), worker(1)}));
@@ -306,8 +335,11 @@ TEST_F(Rpc, switch_link__refuses__is_shown_and_told_everything_next) {
   answer_ = "worker 0: no room";
   const auto link = switch_link();
   ASSERT_TRUE(applied_.wait_until([](const Applied& all) { return all.size() == 1; }));
+  const Nanos give_up = monotonic_now() + kPatience;
   RackStatus now = status();
-  while (now.switches.empty() || now.switches[0].refusal.empty()) now = status();
+  while ((now.switches.empty() || now.switches[0].refusal.empty()) && monotonic_now() < give_up)
+    now = status();
+  ASSERT_EQ(now.switches.size(), 1u);
   EXPECT_EQ(now.switches[0].refusal, "worker 0: no room");
   EXPECT_EQ(now.switches[0].version, 0u);
   applied_.change([this](Applied&) { answer_.clear(); });
@@ -371,7 +403,7 @@ TEST_F(Rpc, admin__status_and_refusals) {
   auto done = admin()->order(MoveOrder{{9}, "b"}, 0, kPatience);
   ASSERT_FALSE(done);
   EXPECT_TRUE(done.error().bad_input);
-  EXPECT_EQ(done.error().text, "worker 9 is unknown");
+  EXPECT_EQ(done.error().text, "worker 9 is unknown; there are: 0");
   done = admin()->order(DrainOrder{{0}}, 0, kPatience);
   ASSERT_FALSE(done);
   EXPECT_FALSE(done.error().bad_input);
@@ -411,12 +443,17 @@ TEST_F(Rpc, tls__a_certificate_of_another_authority__is_refused) {
   Authority other("elsewhere");
   start(authority.issue("controller"));
   address_.tls = other.issue("operator");
-  EXPECT_FALSE(admin()->status(seconds(10)));
+  const auto problem = [this] {
+    const auto status = admin()->status(seconds(10));
+    return status ? "" : status.error().text;
+  };
+  EXPECT_THAT(problem(), HasSubstr("its certificate is not of the authority " + address_.tls.authority));
   // Trusts the controller, but is none of its own.
   address_.tls.authority = authority.issue("x").authority;
-  EXPECT_FALSE(admin()->status(seconds(10)));
+  EXPECT_THAT(problem(), HasSubstr("it ended the connection while certificates were checked: " +
+                                   address_.tls.certificate + " must be of its authority"));
   address_.tls = {};
-  EXPECT_FALSE(admin()->status(seconds(10))) << "plain, to a controller that has TLS";
+  EXPECT_THAT(problem(), HasSubstr("it ended the connection at once: it may want TLS"));
 }
 
 }  // namespace

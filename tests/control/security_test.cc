@@ -24,6 +24,7 @@ TEST(Security, security_problem__plain_only_on_this_machine) {
   one.address[15] = 1;
   EXPECT_EQ(security_problem({one, {}}, 0), "");
   EXPECT_THAT(problem({}), HasSubstr("10.0.0.1:9700 is not this machine alone: without TLS"));
+  EXPECT_THAT(problem({}), HasSubstr("only 127.0.0.0/8 and [::1] are allowed"));
   EXPECT_NE(security_problem({Endpoint{}, {}}, 0), "");
 }
 

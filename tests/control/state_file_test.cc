@@ -83,5 +83,16 @@ TEST_F(StateFile, write_state_file__failed__the_old_one_is_whole) {
   EXPECT_THAT(write_state_file(folder_.file("none/state"), state), HasSubstr("cannot be made: No such file"));
 }
 
+TEST_F(StateFile, state_file_problem__is_where_a_file_can_be_made) {
+  EXPECT_EQ(state_file_problem(folder_.file("state")), "");
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.file(""))) << "nothing is left behind";
+  EXPECT_EQ(state_file_problem(folder_.file("none/state")),
+            "state_file " + folder_.file("none/state") + ": no file can be made in " + folder_.file("none") +
+                ": No such file or directory; the folder must be there and writable");
+  folder_.write("text", "");
+  EXPECT_THAT(state_file_problem(folder_.file("text/state")), HasSubstr("Not a directory"));
+  EXPECT_THAT(state_file_problem("/proc/state"), HasSubstr("no file can be made in /proc"));
+}
+
 }  // namespace
 }  // namespace rain::control

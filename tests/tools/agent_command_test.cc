@@ -97,8 +97,7 @@ TEST(AgentCommand, run__another_control_block__is_refused_with_the_numbers) {
   ASSERT_TRUE(agent::ControlBlock::open(path, 3));
   Finished finished = run_rain({"agent", "--config", rack.file.path()});
   EXPECT_EQ(finished.status, 2);
-  EXPECT_THAT(finished.err, HasSubstr("is for 3 workers"));
-  EXPECT_THAT(finished.err, HasSubstr("for 2 it would be"));
+  EXPECT_THAT(finished.err, HasSubstr("is for 3 workers, not for 2: remove the file"));
   std::filesystem::remove(path);
   ASSERT_TRUE(agent::ControlBlock::open(path, 2));
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -111,6 +110,21 @@ TEST(AgentCommand, run__another_control_block__is_refused_with_the_numbers) {
     EXPECT_EQ(finished.status, 2) << command;
     EXPECT_THAT(finished.err, HasSubstr("has version 99, this program writes version")) << command;
   }
+}
+
+TEST(AgentCommand, run__two_of_a_kind_on_one_control_block__the_second_is_refused) {
+  const RackOnPorts rack(kOwnAgent);
+  Running worker({"worker", "--config", rack.file.path()});
+  ASSERT_TRUE(worker.wait_for("ready: ")) << worker.err();
+  Running agent({"agent", "--config", rack.file.path()});
+  ASSERT_TRUE(agent.wait_for("ready: ")) << agent.err();
+  const std::string block = (rack.file.folder() / "blocks" / "a.block").string();
+  expect_refused({"worker", "--config", rack.file.path()}, "rain worker: control block " + block +
+                                                               ": process " + std::to_string(worker.pid()) +
+                                                               " has worker 0's place: end it first");
+  expect_refused({"agent", "--config", rack.file.path()}, "rain agent: control block " + block +
+                                                              ": process " + std::to_string(agent.pid()) +
+                                                              " has the agent's place: end it first");
 }
 
 TEST(AgentCommand, run__adapts_a_worker_of_another_process__is_killed_and_comes_back) {

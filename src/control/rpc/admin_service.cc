@@ -135,6 +135,8 @@ grpc::Status AdminService::GetStatus(grpc::ServerContext*, const v1::StatusReque
       if (registry.refusals()[i] != 0)
         (*reply->mutable_refusals())[reason_name(static_cast<Reason>(i))] = registry.refusals()[i];
     }
+    if (clients.overstated() != 0)
+      (*reply->mutable_refusals())["overstated_in_flight"] = clients.overstated();
     reply->set_clock_jumps(registry.clock_jumps());
     return grpc::Status::OK;
   });

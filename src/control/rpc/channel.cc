@@ -20,6 +20,19 @@ constexpr int kConnectLimitMs = 5000;
 /// A peer that is silent is asked after that long, and given that long to answer.
 constexpr int kKeepaliveMs = 2000;
 
+/// What the library says of a failed handshake names nothing that a user could change.
+std::string handshake_problem(const ControllerAddress& address, std::string text) {
+  const auto says = [&text](std::string_view words) { return text.find(words) != text.npos; };
+  const bool was_connecting = says("failed to connect");
+  if (was_connecting && says("certificate verify failed"))
+    return fmt::format("its certificate is not of the authority {}", address.tls.authority);
+  if (!was_connecting || !(says("Socket closed") || says("Connection reset"))) return text;
+  if (!address.tls.used())
+    return "it ended the connection at once: it may want TLS (tls_certificate, tls_key, tls_authority)";
+  return fmt::format("it ended the connection while certificates were checked: {} must be of its authority",
+                     address.tls.certificate);
+}
+
 }  // namespace
 
 std::shared_ptr<grpc::Channel> open_channel(const ControllerAddress& address) {
@@ -54,7 +67,8 @@ std::string problem_text(const ControllerAddress& address, const grpc::Status& s
   std::string text = status.error_message();
   std::replace_if(text.begin(), text.end(), is_control_byte, ' ');
   if (!is_unreachable(status)) return text;
-  return fmt::format("the controller at {} cannot be reached: {}", format_endpoint(address.endpoint), text);
+  return fmt::format("the controller at {} cannot be reached: {}", format_endpoint(address.endpoint),
+                     handshake_problem(address, std::move(text)));
 }
 
 LinkThread::LinkThread(Attempt attempt) : attempt_(std::move(attempt)), thread_([this] { run(); }) {}

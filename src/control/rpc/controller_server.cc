@@ -123,6 +123,7 @@ class ServerService final : public v1::Servers::Service {
     const auto session =
         controller_.change([&](Registry& registry) { return registry.enter(*claim, monotonic_now()); });
     if (!session) return to_status(session.error());
+    grpc::Status end = grpc::Status::OK;
     {
       Refusals refusals;
       Writer writer(controller_);
@@ -132,39 +133,50 @@ class ServerService final : public v1::Servers::Service {
       });
       while (stream->Read(&message)) {
         const auto taken = take(claim->name, *session, message);
+        if (!taken && taken.error().reason == Reason::kStale) {
+          end = to_status(taken.error());
+          break;
+        }
         if (!taken) {
-          refusals.add(taken.error().text);
+          refusals.add(refusal(taken.error().text, message));
           writer.interrupt();
-          if (taken.error().reason == Reason::kStale) break;
         }
         if (message.has_leave()) break;
       }
     }
     controller_.change([&](Registry& registry) { return registry.detach(claim->name, *session), 0; });
-    return grpc::Status::OK;
+    return end;
   }
 
  private:
   /// What was refused and not told yet. The oldest are lost when a server does not listen.
   class Refusals {
    public:
-    void add(const std::string& text) {
+    void add(v1::ServerOrders refusal) {
       const std::lock_guard lock(mutex_);
-      if (texts_.size() == kMostRefusalsWaiting) texts_.pop_front();
-      texts_.push_back(text);
+      if (waiting_.size() == kMostRefusalsWaiting) waiting_.pop_front();
+      waiting_.push_back(std::move(refusal));
     }
-    std::string take() {
+    /// Without text: there is none.
+    v1::ServerOrders take() {
       const std::lock_guard lock(mutex_);
-      if (texts_.empty()) return {};
-      std::string text = std::move(texts_.front());
-      texts_.pop_front();
-      return text;
+      if (waiting_.empty()) return {};
+      v1::ServerOrders refusal = std::move(waiting_.front());
+      waiting_.pop_front();
+      return refusal;
     }
 
    private:
     std::mutex mutex_;
-    std::deque<std::string> texts_;
+    std::deque<v1::ServerOrders> waiting_;
   };
+
+  static v1::ServerOrders refusal(const std::string& text, const v1::ServerMessage& of) {
+    v1::ServerOrders message;
+    message.set_refusal(text);
+    if (of.has_move()) message.set_refused_move(of.move().worker());
+    return message;
+  }
 
   Result<void> take(const std::string& server, std::uint64_t session, const v1::ServerMessage& message) {
     return controller_.change([&](Registry& registry) -> Result<void> {
@@ -209,19 +221,13 @@ class ServerService final : public v1::Servers::Service {
 
   /// A server always hears all of its rows first: it may have missed that one was taken out.
   void push(Writer& writer, Stream& stream, const std::string& server, Refusals& refusals) {
-    Changes changes = controller_.read([&](const Registry& registry, const auto&, const auto&) {
-      Changes all = registry.changes_since(0, 0);
-      for (const Versioned<WorkerRow>& entry : registry.state().workers) {
-        if (entry.removed) all.workers.push_back(entry);
-      }
-      return all;
-    });
+    Changes changes = controller_.changes_since(0, 0);
     v1::ServerOrders message = orders(changes, server);
     message.set_lease_ms(to_ms(lease_));
     while (stream.Write(message)) {
       message.Clear();
       while (message.refusal().empty() && !message.has_tables()) {
-        message.set_refusal(refusals.take());
+        message = refusals.take();
         if (!message.refusal().empty()) break;
         const Version sent = changes.version;
         changes = writer.wait(changes);

@@ -50,4 +50,6 @@ tl::expected<std::optional<SavedState>, std::string> read_state_file(const std::
 
 std::string write_state_file(const std::string&, const SavedState&) { return kMissing; }
 
+std::string state_file_problem(const std::string&) { return kMissing; }
+
 }  // namespace rain::control

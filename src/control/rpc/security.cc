@@ -89,7 +89,7 @@ std::string security_problem(const ControllerAddress& address, std::int64_t unix
   if (is_loopback(address.endpoint)) return {};
   return fmt::format(
       "{} is not this machine alone: without TLS (tls_certificate, tls_key, tls_authority) only "
-      "127.0.0.1 and [::1] are allowed",
+      "127.0.0.0/8 and [::1] are allowed",
       format_endpoint(address.endpoint));
 }
 

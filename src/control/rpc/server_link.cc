@@ -161,11 +161,17 @@ class Link final : public ServerLink {
   }
 
   void take(const v1::ServerOrders& message) {
-    if (!message.refusal().empty() && hooks_.refused) hooks_.refused(message.refusal());
+    if (!message.refusal().empty() && hooks_.refused) {
+      std::optional<WorkerId> move;
+      if (message.has_refused_move()) {
+        if (const auto id = worker_id(message.refused_move())) move = *id;
+      }
+      hooks_.refused(message.refusal(), move);
+    }
     if (!message.has_tables()) return;
     const auto changes = from_message(message.tables());
     if (!changes) {
-      if (hooks_.refused) hooks_.refused("the controller's tables: " + changes.error().text);
+      if (hooks_.refused) hooks_.refused("the controller's tables: " + changes.error().text, std::nullopt);
       return;
     }
     mirror_.take(*changes);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -29,8 +30,8 @@ struct ServerOrders {
 struct ServerLinkHooks {
   /// Something has changed; also after each reconnection. On the link's thread.
   std::function<void(const ServerOrders&)> orders{};
-  /// A move or a report was refused: one line. On the link's thread.
-  std::function<void(const std::string&)> refused{};
+  /// Something was refused: one line, and the worker when it was a move. On the link's thread.
+  std::function<void(const std::string&, std::optional<WorkerId> move)> refused{};
   /// One line when the controller was reached, lost, or cannot be reached, each once. On the link's thread.
   std::function<void(const std::string&)> note{};
 };

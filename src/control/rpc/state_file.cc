@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/descriptor.h"
 #include "control/rpc/messages.h"
 
 namespace rain::control {
@@ -22,30 +24,22 @@ std::string failed(const std::string& path, const char* what) {
   return fmt::format("{}: cannot {}: {}", path, what, std::strerror(errno));
 }
 
-class File {
- public:
-  File(const std::string& path, int flags, mode_t mode = 0)
-      : fd_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  bool is_open() const { return fd_ >= 0; }
-  bool write(const std::string& text) const {
-    std::size_t at = 0;
-    while (at < text.size()) {
-      const ssize_t written = ::write(fd_, text.data() + at, text.size() - at);
-      if (written < 0 && errno != EINTR) return false;
-      if (written > 0) at += static_cast<std::size_t>(written);
-    }
-    return true;
-  }
-  bool sync() const { return ::fsync(fd_) == 0; }
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
 
- private:
-  int fd_;
-};
+bool write_all(const Descriptor& file, const std::string& text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const ssize_t written = ::write(file.get(), text.data() + at, text.size() - at);
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) at += static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+bool sync(const Descriptor& file) { return ::fsync(file.get()) == 0; }
 
 }  // namespace
 
@@ -82,15 +76,27 @@ std::string write_state_file(const std::string& path, const SavedState& state) {
     return path + ": cannot be written: the state is no JSON";
   const std::string beside = path + ".new";
   {
-    const File file(beside, O_WRONLY | O_CREAT | O_TRUNC, S_IRUSR | S_IWUSR);
-    if (!file.is_open()) return failed(beside, "be made");
-    if (!file.write(text)) return failed(beside, "be written");
-    if (!file.sync()) return failed(beside, "be brought to disk");
+    const Descriptor file(
+        ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    if (!file.valid()) return failed(beside, "be made");
+    if (!write_all(file, text)) return failed(beside, "be written");
+    if (!sync(file)) return failed(beside, "be brought to disk");
   }
   if (std::rename(beside.c_str(), path.c_str()) != 0) return failed(path, "be replaced");
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  const File directory(folder.empty() ? "." : folder.string(), O_RDONLY | O_DIRECTORY);
-  if (!directory.is_open() || !directory.sync()) return failed(path, "be brought to disk");
+  const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.valid() || !sync(folder)) return failed(path, "be brought to disk");
+  return {};
+}
+
+std::string state_file_problem(const std::string& path) {
+  std::string probe =
+      path + ".probe-XXXXXX";  // not the name of write_state_file(): another controller may be writing
+  const Descriptor file(::mkostemp(probe.data(), O_CLOEXEC));
+  if (!file.valid()) {
+    return fmt::format("state_file {}: no file can be made in {}: {}; the folder must be there and writable",
+                       path, folder_of(path), std::strerror(errno));
+  }
+  ::unlink(probe.c_str());
   return {};
 }
 

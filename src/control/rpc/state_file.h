@@ -16,4 +16,8 @@ tl::expected<std::optional<SavedState>, std::string> read_state_file(const std::
 /// It holds token keys: only its owner can read it.
 std::string write_state_file(const std::string& path, const SavedState& state);
 
+/// Whether that could be done now: "" or one line. Folders are not made: a path that was misspelt would make a controller
+/// that knows nothing.
+std::string state_file_problem(const std::string& path);
+
 }  // namespace rain::control
