@@ -63,6 +63,8 @@ control::ControllerOptions options_of(const RackFile& rack) {
   }
   options.note = say;
   if (section.state_file.empty()) return options;
+  if (const std::string problem = control::state_file_problem(section.state_file); !problem.empty())
+    throw InputError(problem);
   auto saved = control::read_state_file(section.state_file);
   if (!saved) throw InputError(saved.error());
   options.saved = std::move(*saved);

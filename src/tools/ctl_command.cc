@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "control/rpc/admin_client.h"
 #include "tools/command.h"
@@ -54,9 +55,11 @@ struct Settings {
 Settings settings_of(const Flags& flags, bool for_new) {
   constexpr std::string_view kKeys[] = {"spill", "drain", "capacity", "types"};
   Settings settings;
+  std::set<std::string> given;
   for (const std::string& text : flags.settings) {
     const std::size_t equals = text.find('=');
     const std::string key = text.substr(0, equals);
+    if (!given.insert(key).second) throw InputError(fmt::format("'{}': {} is given twice", text, key));
     const std::string value = equals == text.npos ? "" : text.substr(equals + 1);
     if (key == "spill" && value == "default") {
       settings.patch.default_spill = true;

@@ -27,6 +27,9 @@ bool is_control(char letter) { return std::iscntrl(static_cast<unsigned char>(le
 std::string shown(const toml::node& node) {
   if (node.is_table()) return "a table";
   if (const auto whole = node.as_integer()) return std::to_string(whole->get());
+  // The library writes 0.3 as 0.29999999999999999, but 80.0 as that.
+  if (const auto real = node.as_floating_point(); real && std::floor(real->get()) != real->get())
+    return fmt::format("{}", real->get());
   std::ostringstream stream;
   node.visit([&stream](const auto& value) { stream << value; });
   std::string text = stream.str();

@@ -136,6 +136,14 @@ TEST_F(ControllerCommand, run__bad_input) {
   EXPECT_THAT(second.err, HasSubstr("cannot listen on 127.0.0.1:"));
 }
 
+TEST_F(ControllerCommand, run__a_state_file_that_cannot_be_written__is_refused) {
+  const ScratchFile file("rack.toml", content("state_file = 'none/state'\n"));
+  const std::string folder = (file.folder() / "none").string();
+  expect_refused({"controller", "--config", file.path()},
+                 "rain controller: state_file " + folder + "/state: no file can be made in " + folder +
+                     ": No such file or directory; the folder must be there and writable");
+}
+
 TEST_F(ControllerCommand, run__a_state_file_of_another_kind__is_refused) {
   const ScratchFile rack("rack.toml", content("state_file = 'rack.toml'\n"));
   const Finished finished = run_rain({"controller", "--config", rack.path()});
@@ -146,7 +154,8 @@ TEST_F(ControllerCommand, run__a_state_file_of_another_kind__is_refused) {
 TEST_F(ControllerCommand, ctl__bad_input) {
   Running controller({"controller", "--config", file_.path()});
   ASSERT_TRUE(controller.wait_for("ready: ")) << controller.err();
-  refused({"drain", "9"}, 2, "rain ctl: worker 9 is unknown");
+  refused({"drain", "9"}, 2,
+          "rain ctl: worker 9 is unknown: no server has registered yet; the controller began ");
   refused({"drain", "x"}, 2, "rain ctl: WORKER = x: an integer from 0 to 1023");
   refused({"drain", "1024"}, 2, "WORKER = 1024: an integer from 0 to 1023");
   refused({"drain"}, 2, "WORKER is required");
@@ -158,6 +167,9 @@ TEST_F(ControllerCommand, ctl__bad_input) {
   refused({"set-slice", "a"}, 2, "set-slice: nothing to set");
   refused({"set-slice", "a", "spil=3"}, 2,
           "'spil=3': spill=N or spill=default, drain=N, capacity=N is allowed; did you mean 'spill'?");
+  refused({"set-slice", "a", "spill=1", "drain=2", "spill=default"}, 2,
+          "'spill=default': spill is given twice");
+  refused({"add-slice", "c", "drain=2", "drain=2"}, 2, "'drain=2': drain is given twice");
   refused({"set-slice", "a", "spill=101"}, 2, "spill 101: at most its capacity, 100");
   refused({"set-slice", "a", "spill=1", "--if-version", "999"}, 1, "version 999 is not the present one");
   refused({"weight", "c", "5"}, 2, "client \"c\": unknown");

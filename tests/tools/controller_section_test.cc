@@ -70,7 +70,8 @@ TEST(ControllerSection, read__bad_input) {
               HasSubstr("rack.toml:2: key 'listen' = \"x\": an address that all processes"));
   EXPECT_THAT(refusal("listen = '0.0.0.0:9700'\n"), HasSubstr("an address that all processes reach"));
   EXPECT_THAT(refusal("listen = '127.0.0.1:0'\n"), HasSubstr("an address that all processes reach"));
-  EXPECT_THAT(refusal("listen = '10.0.0.1:9700'\n"), HasSubstr("without TLS"));
+  EXPECT_THAT(refusal("listen = '10.0.0.1:9700'\n"),
+              HasSubstr("without TLS (tls_certificate, tls_key, tls_authority) only 127.0.0.0/8 and [::1]"));
   EXPECT_THAT(refusal("lease = '1ms'\n"), HasSubstr("key 'lease' = \"1ms\""));
   EXPECT_THAT(refusal("tls_key = 'k'\n"),
               HasSubstr("TLS needs all of tls_certificate, tls_key and tls_authority"));

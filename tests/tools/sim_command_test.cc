@@ -236,6 +236,7 @@ TEST(SimCommand, sim__bad_input_is_one_line_and_status_2) {
        "adaptive with jsq: only with rain and rain-paper, whose workers have quotas"},
       {{"--policy", "paper"}, "--policy = \"paper\": only together with --adaptive"},
       {{"--adaptive", "--policy", "none"}, "--policy = \"none\": one of paper, rain"},
+      {{"--rth", "0.3"}, "--rth = 0.3: only together with --adaptive"},
       {{"--adaptive", "--rth", "1.5"}, "--rth = 1.5: a number from 0 to 1, of a task's waiting"},
       {{"--decisions", "d.jsonl"}, "--decisions: only together with --adaptive"},
       {{"--timeline", "t.csv", "--timeline-interval", "7"},
