@@ -3,7 +3,9 @@
 // restored.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/assert.h"
 #include "control/registry.h"
@@ -69,17 +71,16 @@ struct Follower {
   }
 };
 
-RegistryOptions options() {
-  return {.instance = 1,
-          .lease = seconds(2),
-          .max_slices = 4,
-          .max_workers = 8,
-          .draw_key = [key = std::uint32_t{1}]() mutable { return key++; }};
+/// `keys`: also makes instance numbers, which no other registry of a history may have had.
+RegistryOptions options(std::uint32_t& keys) {
+  return {.instance = 1, .lease = seconds(2), .max_slices = 4, .max_workers = 8, .draw_key = [&keys] {
+            return ++keys;
+          }};
 }
 
 class History {
  public:
-  explicit History(Numbers& numbers) : numbers_(numbers), registry_(options()) {}
+  explicit History(Numbers& numbers) : numbers_(numbers), registry_(options(keys_)) {}
 
   void run() {
     while (!numbers_.done()) {
@@ -131,6 +132,10 @@ class History {
     const std::uint64_t number = session();
     return registry_.report(server_, number, std::span(&one, 1), now_).has_value();
   }
+  bool request_spill() {
+    const std::uint64_t number = session();
+    return registry_.request_spill(server_, number, slice(), numbers_.below(24), now_).has_value();
+  }
   bool add_slice() {
     SliceRow row;
     row.name = slice();
@@ -152,10 +157,22 @@ class History {
     if (numbers_.below(16) == 0) now_ -= seconds(5);
     return registry_.tick(now_).has_value();
   }
+  /// Changes are told from now on that a restart forgets.
+  bool disk_fails() {
+    kept_ = registry_.state();
+    registry_.renew_instance();
+    return true;
+  }
+  bool disk_is_back() {
+    kept_.reset();
+    return true;
+  }
   bool restart() {
-    auto restored = Registry::restore(options(), registry_.state(), now_);
+    went_back_ = kept_.has_value();
+    auto restored = Registry::restore(options(keys_), kept_ ? *kept_ : registry_.state(), now_);
     RAIN_ASSERT(restored.has_value());
     registry_ = std::move(*restored);
+    kept_.reset();
     sessions_.clear();
     return true;
   }
@@ -168,7 +185,7 @@ class History {
   bool event() {
     const auto force = [this] { return numbers_.below(4) == 0; };
     const auto type = [this] { return TaskType{static_cast<std::uint16_t>(numbers_.below(4))}; };
-    switch (numbers_.below(17)) {
+    switch (numbers_.below(19)) {
       case 0:
         return add_slice();
       case 1:
@@ -205,23 +222,33 @@ class History {
         return registry_.set_quota(worker(), numbers_.below(10)).has_value();
       case 15:
         return numbers_.below(8) == 0 ? restart() : follow();
+      case 16:
+        return request_spill();
+      case 17:
+        return numbers_.below(2) == 0 && !kept_ ? disk_fails() : disk_is_back();
       default:
         return time();
     }
   }
 
   void check(const std::vector<WorkerRow>& before) {
+    if (std::exchange(went_back_, false)) return;  // to an older state: the followers find out
     for (const WorkerRow& old : before) {
       const std::vector<WorkerRow> now = registry_.workers();
       const auto found =
           std::find_if(now.begin(), now.end(), [&old](const WorkerRow& row) { return row.id == old.id; });
       RAIN_ASSERT(found != now.end());
-      const auto ahead = static_cast<std::uint16_t>(found->epoch.value - old.epoch.value);
-      RAIN_ASSERT(ahead <= 2);
+      // Never back; far ahead when a server has heard of a newer one.
+      const auto ahead = static_cast<std::int16_t>(found->epoch.value - old.epoch.value);
+      RAIN_ASSERT(ahead >= 0);
       // Whatever ends the life of a worker's tokens has given it another epoch.
       if (is_in_switch(old.state) &&
           (!is_in_switch(found->state) || found->slice != old.slice || found->address != old.address))
         RAIN_ASSERT(ahead > 0);
+    }
+    for (const SliceRow& one : registry_.slices()) {
+      RAIN_ASSERT(one.spill.value_or(0) <= one.queue_capacity);
+      RAIN_ASSERT(one.agents_spill.value_or(0) <= one.queue_capacity);
     }
     for (const WorkerRow& one : registry_.workers()) {
       for (const WorkerRow& other : registry_.workers()) {
@@ -232,7 +259,10 @@ class History {
   }
 
   Numbers& numbers_;
+  std::uint32_t keys_ = 0;
   Registry registry_;
+  std::optional<RegistryState> kept_;  // the file, when it is older than what is told
+  bool went_back_ = false;
   Nanos now_ = seconds(100);
   std::map<std::string, std::uint64_t> sessions_;
   std::string server_;
