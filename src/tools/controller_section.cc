@@ -36,7 +36,8 @@ ControllerSection ControllerSection::read(TomlReader& reader, const std::string&
   const bool none = !tls.used() && tls.key.empty() && tls.authority.empty() && tls.peer_name.empty();
   if (!all && !none) reader.refuse_table("TLS needs all of tls_certificate, tls_key and tls_authority");
   if (none && !control::is_loopback(section.address.endpoint)) {
-    reader.refuse("listen", "without TLS (tls_certificate, tls_key, tls_authority) only 127.0.0.0/8 and [::1]");
+    reader.refuse("listen",
+                  "without TLS (tls_certificate, tls_key, tls_authority) only 127.0.0.0/8 and [::1]");
   }
   return section;
 }
