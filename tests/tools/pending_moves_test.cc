@@ -11,7 +11,7 @@ using ::testing::IsEmpty;
 
 TEST(PendingMoves, take_failed__only_the_one_that_was_refused) {
   PendingMoves moves;
-  for (const std::uint16_t id : {1, 2, 3}) moves.ask({id}, seconds(10));
+  for (const WorkerId id : {WorkerId{1}, WorkerId{2}, WorkerId{3}}) moves.ask(id, seconds(10));
   EXPECT_THAT(moves.take_failed({{2}, {9}}, seconds(10)), ElementsAre(WorkerId{2}));
   EXPECT_THAT(moves.take_failed({{2}}, seconds(10)), IsEmpty()) << "once";
 }
