@@ -41,7 +41,8 @@ namespace rain {
   X(30, kRecirculationLimit, "recirculation_limit", "packet passed more often than the bound allows")    \
   X(31, kHandlerFailed, "handler_failed", "the application's handler threw or gave no usable reply")     \
   X(32, kNoTask, "no_task", "pull that found no waiting task")                                           \
-  X(33, kSliceRemoved, "slice_removed", "the task waited in a slice that was taken out of the switch")
+  X(33, kSliceRemoved, "slice_removed", "the task waited in a slice that was taken out of the switch")   \
+  X(34, kGenerationLeap, "generation_leap", "token or recall too far ahead of the last one seen")
 
 enum class DropReason : std::uint8_t {
 #define RAIN_X(number, identifier, name, help) identifier = number,

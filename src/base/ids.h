@@ -31,6 +31,14 @@ using Level = StrongId<struct LevelTag, std::uint8_t>;
 inline constexpr Level kNoLevel{0xFF};        ///< a dispatch that consumed no token
 inline constexpr std::uint8_t kMaxQuota = 8;  ///< n_max of the paper (section 3.3); levels are 0..7
 
+/// Further than this no generation is ahead of the one that its switch has seen last: a worker issues the next token
+/// only when it has heard of the one before, so what lies between was lost at changes of epoch (one each), or came late
+/// to a switch that has just booted (16 s of a million tokens a second and level). A number beyond it is forged or stray,
+/// and if it were believed, `seen` and `consumed` could come to lie half a circle apart, where neither is the newer.
+inline constexpr std::uint32_t kMaxGenerationLeap = std::uint32_t{1} << 24;
+/// The same for the first one that a switch sees after its boot. A worker whose number is higher begins again.
+inline constexpr std::uint32_t kMaxFirstGeneration = std::uint32_t{1} << 30;
+
 /// Counts the tokens a worker has issued at one level; wraps, so it is compared by serial-number arithmetic.
 struct Generation {
   std::uint32_t value = 0;
@@ -38,6 +46,12 @@ struct Generation {
   constexpr bool newer_than(Generation other) const {
     return static_cast<std::int32_t>(value - other.value) > 0;
   }
+  /// Newer, and by no more than is believed; `last` = 0: none was seen.
+  constexpr bool follows(Generation last) const {
+    const std::uint32_t skipped = value - last.value - 1;
+    return skipped < kMaxGenerationLeap || (last.value == 0 && skipped < kMaxFirstGeneration);
+  }
+  constexpr bool leaps_from(Generation last) const { return newer_than(last) && !follows(last); }
   constexpr Generation next() const { return {value + 1}; }
 };
 

@@ -40,13 +40,16 @@ struct Ledger {
   using Seen = Register<Generation, SeenSpec>;
   using Consumed = Register<Generation, ConsumedSpec>;
 
-  /// Remembers the token; false when it, or a newer one of its worker and level, was seen before.
+  /// Remembers the token, or says why not: it, or a newer one of its worker and level, was seen before; it is too far
+  /// ahead of that.
   template <typename M>
-  static bool see(Pass& pass, M& memory, const wire::TokenFields& token) {
+  static DropReason see(Pass& pass, M& memory, const wire::TokenFields& token) {
     Generation& seen = Seen::at(pass, memory, index(token.worker, token.level));
-    if (!token.generation.newer_than(seen)) return false;
+    if (!token.generation.follows(seen)) {
+      return token.generation.newer_than(seen) ? DropReason::kGenerationLeap : DropReason::kDuplicateToken;
+    }
     seen = token.generation;
-    return true;
+    return DropReason::kNone;
   }
 
   /// Spends the token; false when it was recalled, or a newer one was spent.
@@ -65,22 +68,25 @@ struct Ledger {
     return true;
   }
 
-  /// The answer to SYNC, and what a recall does.
+  /// The answer to SYNC, and what a recall does. A recall too far ahead does nothing, and the verdict's reason says so;
+  /// it is answered all the same, so that a worker learns what was seen.
   template <typename M>
-  static wire::SyncAckFields report(Pass& pass, M& memory, const wire::TokenFields& asked,
-                                    const WorkerEntry& worker) {
+  static Verdict report(Pass& pass, M& memory, const wire::TokenFields& asked, const WorkerEntry& worker) {
     const std::uint32_t at = index(asked.worker, asked.level);
-    wire::SyncAckFields answer;
-    answer.worker = asked.worker;
-    answer.level = asked.level;
-    answer.epoch = worker.epoch;
     Generation& seen = Seen::at(pass, memory, at);
-    if (asked.recall) keep_newest(seen, asked.generation);
-    answer.seen = seen;
+    const bool leaps = asked.recall && asked.generation.leaps_from(seen);
+    const bool recalls = asked.recall && !leaps;
+    if (recalls) keep_newest(seen, asked.generation);
     Generation& consumed = Consumed::at(pass, memory, at);
-    if (asked.recall) answer.recalled = keep_newest(consumed, asked.generation);
-    answer.consumed = consumed;
-    return answer;
+    const bool recalled = recalls && keep_newest(consumed, asked.generation);
+    return {.action = Action::kReplySync,
+            .reason = leaps ? DropReason::kGenerationLeap : DropReason::kNone,
+            .sync = {.worker = asked.worker,
+                     .epoch = worker.epoch,
+                     .seen = seen,
+                     .consumed = consumed,
+                     .level = asked.level,
+                     .recalled = recalled}};
   }
 
  private:

@@ -73,13 +73,14 @@ enum class Action : std::uint8_t {
 /// What the rim must do with the packet. Fields beyond `action` are meaningful where the comments say so.
 struct Verdict {
   Action action = Action::kIgnore;
-  DropReason reason = DropReason::kNone;  ///< kReplyDrop, kIgnore, kRecirculate
-  SliceId slice{};                        ///< all but kIgnore, kReplySync
-  WorkerId worker{};                      ///< kForward, kDispatch
-  Level level = kNoLevel;                 ///< kForward, kDispatch: the consumed token; kNoLevel: none
-  Generation generation{};                ///< kForward, kDispatch
-  std::uint16_t queue_length = 0;         ///< tasks waiting in the slice after this pass, saturating
-  Nanos queue_delay{};                    ///< kDispatch: how long the task waited
+  DropReason reason =
+      DropReason::kNone;    ///< kReplyDrop, kIgnore, kRecirculate; kReplySync: why its recall was refused
+  SliceId slice{};          ///< all but kIgnore, kReplySync
+  WorkerId worker{};        ///< kForward, kDispatch
+  Level level = kNoLevel;   ///< kForward, kDispatch: the consumed token; kNoLevel: none
+  Generation generation{};  ///< kForward, kDispatch
+  std::uint16_t queue_length = 0;  ///< tasks waiting in the slice after this pass, saturating
+  Nanos queue_delay{};             ///< kDispatch: how long the task waited
   const TaskEntry* task =
       nullptr;        ///< kDispatch, kExpired: valid until the next pass; its hold is the rim's to release
   Carried carried{};  ///< kRecirculate, kExpired

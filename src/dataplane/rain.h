@@ -198,26 +198,36 @@ class RainProgram {
     if (reason != DropReason::kNone) return ignore(reason);
 
     Pass pass;
-    Carried carried = packet.carried;
-    if (carried.passes == 0 && !Tokens::see(pass, memory_, token)) return ignore(DropReason::kDuplicateToken);
     const SliceId id = worker->slice;
     const SliceEntry& slice = *memory_.slice(id);
-    if (carried.passes == 0 && token.level.value > 0) carried.drains = drains(pass, id, slice);
-    const std::uint32_t spill = carried.drains ? 0 : slice.spill;
+    bool drain = packet.carried.drains;
+    if (packet.carried.passes == 0) {
+      const DropReason unseen = Tokens::see(pass, memory_, token);
+      if (unseen != DropReason::kNone) return ignore(unseen);
+      drain = token.level.value > 0 && drains(pass, id, slice);
+    }
+    const std::uint32_t spill = drain ? 0 : slice.spill;
     Gate& gate = GateState::at(pass, memory_, id.value);
     const bool serve = token.level.value == 0 ? accept_idle(gate) : accept_spare(gate, spill);
     const std::uint16_t queue_length = waiting(gate);
     const TokenCell cell{token.worker, token.epoch, token.generation, token.level};
     if (serve) {
       const TaskEntry& head = Tasks::pop(pass, memory_, id);
-      if (expired(head, now, carried)) return expire(id, head, carried, queue_length);
+      if (expired(head, now, packet.carried)) return expire(id, head, carry(packet, drain), queue_length);
       Tokens::consume(pass, memory_, cell);
       return dispatch(id, cell, head, now, queue_length);
     }
     if (file<0>(pass, id, cell)) return consumed(id, queue_length);
-    if (!carried.swept) return sweep_and_pass_again(id, carried);
+    if (!packet.carried.swept) return sweep_and_pass_again(id, carry(packet, drain));
     Tokens::consume(pass, memory_, cell);
     return ignore(DropReason::kTokenQueueFull);
+  }
+
+  /// What a token takes along to its next pass. Made when there is one: few tokens have any.
+  static Carried carry(const PacketView& packet, bool drain) {
+    Carried carried = packet.carried;
+    carried.drains = drain;
+    return carried;
   }
 
   static bool accept_idle(Gate& gate) { return gate.balance++ < 0; }
@@ -251,8 +261,7 @@ class RainProgram {
     const DropReason reason = match_token(memory_, packet, kLevels, worker);
     if (reason != DropReason::kNone) return ignore(reason);
     Pass pass;
-    return {.action = Action::kReplySync,
-            .sync = Tokens::report(pass, memory_, packet.message.token, *worker)};
+    return Tokens::report(pass, memory_, packet.message.token, *worker);
   }
 
   static std::uint16_t waiting(const Gate& gate) {

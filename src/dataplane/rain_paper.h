@@ -108,7 +108,10 @@ class RainPaperProgram {
 
     Pass pass;
     const Carried& carried = packet.carried;
-    if (carried.passes == 0 && !Tokens::see(pass, memory_, token)) return ignore(DropReason::kDuplicateToken);
+    if (carried.passes == 0) {
+      const DropReason unseen = Tokens::see(pass, memory_, token);
+      if (unseen != DropReason::kNone) return ignore(unseen);
+    }
     const SliceId id = worker->slice;
     std::int32_t& balance = Balance::at(pass, memory_, id.value);
     const TokenCell cell{token.worker, token.epoch, token.generation, token.level};
@@ -129,8 +132,7 @@ class RainPaperProgram {
     const DropReason reason = match_token(memory_, packet, kMaxQuota, worker);
     if (reason != DropReason::kNone) return ignore(reason);
     Pass pass;
-    return {.action = Action::kReplySync,
-            .sync = Tokens::report(pass, memory_, packet.message.token, *worker)};
+    return Tokens::report(pass, memory_, packet.message.token, *worker);
   }
 
   static std::uint16_t waiting(std::int32_t balance) {

@@ -10,6 +10,7 @@
 //     the token of an earlier life is filed: it is outstanding
 //   the level is unknown, else (or our own generation is newer than `seen`)
 //     issue the generation after the newer of `seen` and ours
+//   (newer, but by more than kMaxGenerationLeap, is not: the switch would refuse ours, so its number is taken)
 //   it is outstanding, `seen` older than ours
 //     the token was lost: send the same one again (a repeat is harmless)
 //   it is outstanding, `seen` ours, `consumed` older
@@ -292,7 +293,7 @@ void TokenLedger::establish(unsigned index, const wire::SyncAckFields& ack, unsi
   LevelState& level = levels_[index];
   // Ours is newer only after a change of boot. What is filed of it then was sent by this life, and may be a
   // repeat of a token whose task ran here: it is left to be refused.
-  const bool ours_is_newer = level.numbered && level.generation.newer_than(ack.seen);
+  const bool ours_is_newer = level.numbered && level.generation.follows(ack.seen);
   if (!ours_is_newer && level.generation != ack.seen) renumber(level, ack.seen);
   level.numbered = true;
   if (ours_is_newer || !ack.seen.newer_than(ack.consumed)) return bring_home(level);
@@ -304,11 +305,11 @@ void TokenLedger::establish(unsigned index, const wire::SyncAckFields& ack, unsi
 template <Sink S>
 void TokenLedger::compare(unsigned index, const wire::SyncAckFields& ack, unsigned held, Nanos now, S& sink) {
   LevelState& level = levels_[index];
-  if (ack.seen.newer_than(level.generation)) {
-    establish(index, ack, held, now, sink);
-  } else if (level.generation.newer_than(ack.seen)) {
+  if (level.generation.follows(ack.seen)) {
     level.give_up_at = Nanos::max();
     if (!level.recalling) send(wire::MessageType::kFeedback, index, held, sink);
+  } else if (ack.seen != level.generation) {
+    establish(index, ack, held, now, sink);
   } else if (level.recalling && ack.recalled) {
     bring_home(level);
   } else if (ack.consumed != level.generation) {

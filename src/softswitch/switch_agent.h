@@ -253,6 +253,7 @@ class SwitchAgent {
   /// SYNC_ACK to a worker; its request id is the worker's sequence number.
   void acknowledge(const dataplane::Verdict& verdict, transport::RxPacket& packet, Nanos now) {
     counters_.add(SwitchCounter::kSyncAcks);
+    if (verdict.reason != DropReason::kNone) counters_.drops().add(verdict.reason);
     wire::Message& reply = view_.message;
     reply.type = wire::MessageType::kSyncAck;
     reply.first = reply.last = true;

@@ -39,7 +39,10 @@ PacketTable wrap_around(ProgramId program) {
   table
       .send(token(0).generation(0x8000'0000), repeat)  // half the circle away from none: not newer
       .send(token(0).generation(0xFFFF'FFFF), repeat);
-  for (const std::uint32_t step : {0x7FFF'FFFFu, 0x8000'0000u, 0xFFFF'FFFEu, 0xFFFF'FFFFu, 0u, 1u}) {
+  std::vector<std::uint32_t> steps{kMaxFirstGeneration};
+  while (steps.back() < 0xFFFF'FFFF - kMaxGenerationLeap) steps.push_back(steps.back() + kMaxGenerationLeap);
+  for (const std::uint32_t last : {0xFFFF'FFFEu, 0xFFFF'FFFFu, 0u, 1u}) steps.push_back(last);
+  for (const std::uint32_t step : steps) {
     table.send(token(0).generation(step), consumed())
         .send(token(0).generation(step), repeat)
         .send(token(0).generation(step - 1), repeat)
@@ -47,6 +50,44 @@ PacketTable wrap_around(ProgramId program) {
         .send(sync(0), synced(step, step));
   }
   table.send(token(0).generation(0xFFFF'FFFF), repeat).counts(0, {.balance = 0});
+  return table;
+}
+
+/// A forged number must not carry the ledger to where no honest one is newer any more.
+PacketTable leaps(ProgramId program) {
+  PacketTable table(table_name(program, "a_generation_too_far_ahead_is_refused"), program, small_rack(2));
+  constexpr std::uint32_t kFirst = 1'000'000'000;
+  const Expected refused = ignored(DropReason::kGenerationLeap);
+  const auto recall = [](std::uint32_t generation) { return sync(0).generation(generation).recall(); };
+  table
+      .send(token(0).generation(kFirst), consumed())  // the first one: whatever it is
+      .send(token(0).generation(kFirst + 1 + kMaxGenerationLeap), refused)
+      .send(token(0).generation(kFirst + 0x7FFF'FFFF), refused)
+      .send(token(0).generation(kFirst + 0x8000'0000), ignored(DropReason::kDuplicateToken))
+      .send(sync(0), synced(kFirst, 0))
+      .send(recall(kFirst + 1 + kMaxGenerationLeap), synced(kFirst, 0).reason(DropReason::kGenerationLeap))
+      .send(recall(kFirst + 0x7FFF'FFFF), synced(kFirst, 0).reason(DropReason::kGenerationLeap))
+      .send(sync(0).generation(kFirst + 0x7FFF'FFFF), synced(kFirst, 0))  // asks, no more
+      .send(token(1).level(1).generation(5), consumed())
+      .send(token(1).level(0).generation(kMaxFirstGeneration + 1), refused)  // of each level alone
+      .send(token(1).level(0).generation(kMaxFirstGeneration), consumed())
+      .send(task(), forwarded(0).generation(kFirst))
+      .send(sync(0), synced(kFirst, kFirst))
+      .send(token(0).generation(kFirst + kMaxGenerationLeap), consumed())
+      .send(recall(kFirst + 2 * kMaxGenerationLeap),
+            synced(kFirst + 2 * kMaxGenerationLeap, kFirst + 2 * kMaxGenerationLeap).recalled());
+  return table;
+}
+
+/// A recall may be the first that a switch hears of a level: the token was issued before the switch booted.
+PacketTable first_recall(ProgramId program) {
+  PacketTable table(table_name(program, "the_first_recall_may_come_late_in_a_worker_s_life"), program,
+                    small_rack(1));
+  constexpr std::uint32_t kFirst = kMaxFirstGeneration;
+  table.send(sync(0).generation(kFirst + 1).recall(), synced(0, 0).reason(DropReason::kGenerationLeap))
+      .send(sync(0).generation(kFirst).recall(), synced(kFirst, kFirst).recalled())
+      .send(token(0).generation(kFirst + 1), consumed())
+      .send(task(), forwarded(0).generation(kFirst + 1));
   return table;
 }
 
@@ -325,6 +366,8 @@ PacketTable forgetting_mends_the_count(ProgramId program) {
 std::vector<PacketTable> ledger_tables(ProgramId program) {
   return {repeats(program),
           wrap_around(program),
+          leaps(program),
+          first_recall(program),
           levels_apart(program),
           life_of_a_token(program),
           dead_tokens_met(program),

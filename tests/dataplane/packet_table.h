@@ -64,7 +64,7 @@ struct Outcome {
   dataplane::Action action = dataplane::Action::kIgnore;  ///< kRecirculate: it passed kMaxPasses times
   unsigned recirculations = 0;
   std::vector<Expiry> expired;            ///< before the packet found what it came for
-  DropReason reason = DropReason::kNone;  ///< kReplyDrop, kIgnore
+  DropReason reason = DropReason::kNone;  ///< kReplyDrop, kIgnore; kReplySync: of its recall
   Endpoint receiver{};                    ///< of the packet that came out, if one did
 
   // kForward, kDispatch, kReplyDrop

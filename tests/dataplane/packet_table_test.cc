@@ -53,11 +53,13 @@ Answers possible_answers(ProgramId program) {
   }
   if (!dataplane::kPrograms[static_cast<unsigned>(program)].uses_tokens) return answers;
   answers.insert({{Action::kReplySync, kNone},
+                  {Action::kReplySync, kGenerationLeap},
                   {Action::kRecirculate, kNone},
                   {Action::kReplyDrop, kPayloadStoreFull},
                   {Action::kIgnore, kBadLevel},
                   {Action::kIgnore, kStaleEpoch},
                   {Action::kIgnore, kDuplicateToken},
+                  {Action::kIgnore, kGenerationLeap},
                   {Action::kIgnore, kTokenQueueFull}});
   return answers;
 }

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "rpc/token_ledger.h"
@@ -63,7 +64,8 @@ struct State {
   unsigned quota_changes_left = 0;
   bool may_ask_now = false;
   bool may_restart_switch = false, may_raise_epoch = false, may_restart_worker = false;
-  bool ambiguous = false;       // a restart happened
+  unsigned forgeries_left = 0;
+  bool ambiguous = false;       // a restart happened, or a forgery
   bool both_restarted = false;  // nobody remembers the old numbers
   bool epoch_raised = false;    // an answer of the new one may overtake a dispatch of the old one
   std::vector<Packet> network;
@@ -83,8 +85,9 @@ struct State {
 
   void dispatch(unsigned level) {
     Switch& sw = at_switch;
-    sw.consumed[level] = sw.filed[level];
-    sw.filed[level] = 0;
+    const std::uint32_t token = std::exchange(sw.filed[level], 0u);
+    if (!Generation{token}.newer_than({sw.consumed[level]})) return;  // dead
+    sw.consumed[level] = token;
     network.push_back({.kind = Packet::kDispatch,
                        .level = static_cast<std::uint8_t>(level),
                        .epoch = 0,
@@ -95,18 +98,33 @@ struct State {
                        .consumed = 0});
   }
 
+  /// Somebody who knows key and address sends a token or a recall.
+  void forge(std::uint32_t leap, bool recall) {
+    ambiguous = true;
+    deliver({.kind = recall ? Packet::kSync : Packet::kToken,
+             .level = 0,
+             .epoch = at_switch.epoch,
+             .boot = 0,
+             .sequence = 0,
+             .task = recall,
+             .generation = at_switch.seen[0] + leap,
+             .consumed = 0});
+    if (recall) network.pop_back();  // the answer is not for the worker
+  }
+
   void deliver(const Packet& packet) {
     Switch& sw = at_switch;
     switch (packet.kind) {
       case Packet::kToken:
         if (packet.epoch != sw.epoch) return;
         if (!Generation{packet.generation}.newer_than({sw.seen[packet.level]})) return;
+        if (Generation{packet.generation}.leaps_from({sw.seen[packet.level]})) return;
         sw.seen[packet.level] = packet.generation;
         sw.filed[packet.level] = packet.generation;
         return;
       case Packet::kSync: {
-        const bool recall = packet.task != 0;
         const Generation generation{packet.generation};
+        const bool recall = packet.task != 0 && !generation.leaps_from({sw.seen[packet.level]});
         const bool recalled = recall && generation.newer_than({sw.consumed[packet.level]});
         if (recall && generation.newer_than({sw.seen[packet.level]}))
           sw.seen[packet.level] = generation.value;
@@ -229,6 +247,8 @@ struct State {
     }
     for (unsigned level = 0; level < ledger.quota(); ++level) {
       EXPECT_NE(at_switch.filed[level], 0u) << "level " << level << " leaked";
+      EXPECT_TRUE(Generation{at_switch.filed[level]}.newer_than({at_switch.consumed[level]}))
+          << "level " << level << " is dead for good";
       EXPECT_EQ(ledger.generation({static_cast<std::uint8_t>(level)}).value, at_switch.filed[level]);
     }
     // What an earlier life of the worker had filed above the quota of the present one is not asked after.
@@ -257,6 +277,7 @@ struct State {
                            may_restart_worker * 2u +
                            ambiguous;  // both_restarted and epoch_raised follow from these
     add(&flags, sizeof(flags));
+    add(&forgeries_left, sizeof(forgeries_left));
     add(network.data(), network.size() * sizeof(Packet));
     return bytes;
   }
@@ -307,6 +328,11 @@ class Explorer {
         step([quota](State& s) { --s.quota_changes_left, s.set_quota(quota); });
       }
     }
+    for (const std::uint32_t leap : {1u, kMaxGenerationLeap, kMaxFirstGeneration, 0x7FFF'FFFFu}) {
+      if (state.forgeries_left == 0) break;
+      step([leap](State& s) { --s.forgeries_left, s.forge(leap, false); });
+      step([leap](State& s) { --s.forgeries_left, s.forge(leap, true); });
+    }
     if (state.may_ask_now) step([](State& s) { s.may_ask_now = false, s.ask_now(); });
     if (state.may_restart_switch) step([](State& s) { s.may_restart_switch = false, s.restart_switch(); });
     if (state.may_raise_epoch) step([](State& s) { s.may_raise_epoch = false, s.raise_epoch(); });
@@ -316,9 +342,12 @@ class Explorer {
   std::unordered_set<std::size_t> seen_;
 };
 
-/// Both tokens filed, nothing on its way.
-State established() {
+/// Both tokens filed, nothing on its way; so many were issued before.
+State established(std::uint32_t before = 0) {
   State state;
+  for (unsigned level = 0; level < kLevels; ++level) {
+    state.at_switch.seen[level] = state.at_switch.consumed[level] = before;
+  }
   state.pass_interval();
   while (!state.network.empty()) {
     const Packet packet = state.network.front();
@@ -329,52 +358,52 @@ State established() {
   return state;
 }
 
+void explore(const State& from, unsigned depth) {
+  Explorer explorer;
+  explorer.explore(from, depth);
+  EXPECT_GT(explorer.visited(), 5'000u);
+  testing::Test::RecordProperty("states", static_cast<int>(explorer.visited()));
+}
+
 TEST(TokenLedgerExhaustive, start__every_interleaving_with_two_faults) {
   State state;
   state.faults_left = 2;
-  Explorer explorer;
-  explorer.explore(state, 8);
-  EXPECT_GT(explorer.visited(), 5'000u);
-  RecordProperty("states", static_cast<int>(explorer.visited()));
+  explore(state, 8);
 }
 
 TEST(TokenLedgerExhaustive, steady__every_interleaving_with_two_faults) {
   State state = established();
   state.faults_left = 2;
-  Explorer explorer;
-  explorer.explore(state, 7);
-  EXPECT_GT(explorer.visited(), 5'000u);
-  RecordProperty("states", static_cast<int>(explorer.visited()));
+  explore(state, 7);
 }
 
 TEST(TokenLedgerExhaustive, restarts__every_interleaving_with_a_fault) {
   State state = established();
   state.faults_left = 1;
   state.may_restart_switch = state.may_raise_epoch = state.may_restart_worker = true;
-  Explorer explorer;
-  explorer.explore(state, 7);
-  EXPECT_GT(explorer.visited(), 5'000u);
-  RecordProperty("states", static_cast<int>(explorer.visited()));
+  explore(state, 7);
+}
+
+/// What is forged may be low, after the switch has restarted, or high.
+TEST(TokenLedgerExhaustive, forgeries__every_interleaving_with_two_and_a_restart) {
+  State state = established(1'000'000'000);
+  state.forgeries_left = 2;
+  state.may_restart_switch = true;
+  explore(state, 6);
 }
 
 TEST(TokenLedgerExhaustive, quota__every_interleaving_with_a_fault_and_two_changes) {
   State state = established();
   state.faults_left = 1;
   state.quota_changes_left = 2;
-  Explorer explorer;
-  explorer.explore(state, 7);
-  EXPECT_GT(explorer.visited(), 5'000u);
-  RecordProperty("states", static_cast<int>(explorer.visited()));
+  explore(state, 7);
 }
 
 TEST(TokenLedgerExhaustive, quota__every_interleaving_from_the_start) {
   State state;
   state.faults_left = 1;
   state.quota_changes_left = 2;
-  Explorer explorer;
-  explorer.explore(state, 7);
-  EXPECT_GT(explorer.visited(), 5'000u);
-  RecordProperty("states", static_cast<int>(explorer.visited()));
+  explore(state, 7);
 }
 
 TEST(TokenLedgerExhaustive, quota__every_interleaving_with_restarts_and_a_move) {
@@ -383,10 +412,7 @@ TEST(TokenLedgerExhaustive, quota__every_interleaving_with_restarts_and_a_move) 
   state.quota_changes_left = 2;
   state.may_ask_now = true;
   state.may_restart_switch = state.may_raise_epoch = state.may_restart_worker = true;
-  Explorer explorer;
-  explorer.explore(state, 5);
-  EXPECT_GT(explorer.visited(), 5'000u);
-  RecordProperty("states", static_cast<int>(explorer.visited()));
+  explore(state, 5);
 }
 
 }  // namespace

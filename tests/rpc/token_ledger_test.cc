@@ -134,6 +134,32 @@ TEST_F(TokenLedgerTest, ack__seen_newer_means_that_another_used_our_id) {
   EXPECT_EQ(accept(0, 20), Spend::kAccepted);
 }
 
+/// Somebody forged a low number at a switch that had just booted: it refuses ours, so we go on from there.
+TEST_F(TokenLedgerTest, ack__seen_too_far_behind_is_taken) {
+  const TokenLedger unused = ledger;
+  for (const std::uint32_t behind : {kMaxGenerationLeap + 1, 0x7FFF'FFFFu, 0x8000'0000u}) {
+    const std::uint32_t ours = 0xFFFF'0000;
+    ledger = unused;
+    answer_level_0({.seen = ours, .consumed = ours - 1});
+    answer_level_0({.seen = ours - kMaxGenerationLeap, .consumed = ours - kMaxGenerationLeap});
+    expect_token(0, ours);
+    answer_level_0({.seen = ours - behind, .consumed = ours - behind});
+    expect_token(0, ours - behind + 1);
+    EXPECT_EQ(accept(0, ours), Spend::kRefused) << "its number is not out";
+    EXPECT_EQ(accept(0, ours - behind + 1), Spend::kAccepted);
+    finish();
+  }
+}
+
+TEST_F(TokenLedgerTest, new_boot__a_forged_low_number_there_is_taken) {
+  answer_level_0({.seen = 1'000'000'000});
+  answer_level_0({.seen = 3, .consumed = 0, .boot = 101});
+  EXPECT_EQ(ledger.generation(Level{0}), (Generation{3}));
+  EXPECT_TRUE(ledger.outstanding(Level{0}));
+  for (int i = 0; i < 2; ++i) answer_level_0({.seen = 3, .consumed = 3, .boot = 101});
+  expect_token(0, 4);
+}
+
 TEST_F(TokenLedgerTest, ack__stale_sequence_is_ignored) {
   const auto old_questions = ask();
   const auto questions = ask();

@@ -25,6 +25,7 @@ local REASONS = {
   [25] = "stale_dispatch", [26] = "deadline_passed", [27] = "unknown_request", [28] = "shutting_down",
   [29] = "send_failed", [30] = "recirculation_limit", [31] = "handler_failed", [32] = "no_task",
   [33] = "slice_removed",
+  [34] = "generation_leap",
 }
 
 local BASE_BYTES = 8
