@@ -70,6 +70,11 @@ class Histogram {
   // Powers of two below 2^(kSubBits + 1) share 2 * kSub buckets of width 1; each later one has kSub of its own.
   static constexpr std::size_t kBuckets = (kValueBits - kSubBits + 1) * kSub;
 
+ public:
+  /// What each takes beside itself.
+  static constexpr std::size_t kMemoryBytes = kBuckets * sizeof(std::uint64_t);
+
+ private:
   /// Values below 2^(kSubBits + 1) have a bucket each, later powers of two have kSub together.
   static std::size_t index_of(std::int64_t value) {
     const auto bits = static_cast<std::uint64_t>(value);

@@ -112,6 +112,7 @@ class ProgramGroup final : public SwitchGroup {
 
   void make(const GroupUpdate& update) {
     if (update.settle) answer_received();
+    for (const SliceId slice : update.vacated) agent_.remove_slice(slice, monotonic_now());
     for (const GroupUpdate::Slice& slice : update.slices) {
       if (slice.fresh) counters_.slice(slice.index).clear();
       memory_.set_slice(slice.index, slice.entry);

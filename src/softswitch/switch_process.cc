@@ -13,6 +13,7 @@
 #include "base/prng.h"
 #include "base/stop_signals.h"
 #include "softswitch/switch_group.h"
+#include "softswitch/switch_memory.h"
 #include "softswitch/switch_tables.h"
 
 namespace rain::softswitch {
@@ -40,7 +41,17 @@ SwitchProcess::SwitchProcess(SwitchOptions options)
     : options_(std::move(options)), boot_id_(make_boot_id()) {}
 
 tl::expected<std::unique_ptr<SwitchProcess>, std::string> SwitchProcess::start(const SwitchOptions& options) {
+  auto process = prepare(options);
+  if (process) (*process)->serve();
+  return process;
+}
+
+tl::expected<std::unique_ptr<SwitchProcess>, std::string> SwitchProcess::prepare(
+    const SwitchOptions& options) {
   if (auto valid = options.validate(); !valid) return tl::unexpected(std::move(valid.error()));
+  if (auto problem = memory_problem(options, machine_memory_bytes()); !problem.empty()) {
+    return tl::unexpected(std::move(problem));
+  }
   const unsigned count = options.group_count();
   auto sockets = transport::UdpTransport::open_group({.listen = options.listen,
                                                       .busy_poll = options.busy_poll,
@@ -57,17 +68,24 @@ tl::expected<std::unique_ptr<SwitchProcess>, std::string> SwitchProcess::start(c
       process->groups_.push_back(make_group(options, group, process->boot_id_, std::move((*sockets)[group])));
       process->places_.emplace_back(options, group, process->groups_.back()->shape().slices);
     }
-    for (unsigned group = 0; group < count; ++group) {
-      std::thread& thread = process->threads_.emplace_back(
-          [&part = *process->groups_[group], &stage = process->stage_] { part.run(stage); });
-      pthread_setname_np(thread.native_handle(), ("rain-switch-" + std::to_string(group)).c_str());
-    }
   } catch (const std::bad_alloc&) {
     throw std::runtime_error("not enough memory for the task queues: lower queue_capacity or hold_slots");
   } catch (const std::system_error& error) {
-    throw std::runtime_error(std::string("cannot start a switch thread: ") + error.what());
+    throw std::runtime_error(std::string("cannot make a switch thread's parts: ") + error.what());
   }
   return process;
+}
+
+void SwitchProcess::serve() {
+  try {
+    for (unsigned group = 0; group < groups_.size(); ++group) {
+      std::thread& thread =
+          threads_.emplace_back([&part = *groups_[group], &stage = stage_] { part.run(stage); });
+      pthread_setname_np(thread.native_handle(), ("rain-switch-" + std::to_string(group)).c_str());
+    }
+  } catch (const std::system_error& error) {
+    throw std::runtime_error(std::string("cannot start a switch thread: ") + error.what());
+  }
 }
 
 SwitchProcess::~SwitchProcess() {
@@ -110,10 +128,14 @@ tl::expected<void, std::string> SwitchProcess::apply(std::span<const TableChange
   }
   std::vector<SlicePlaces> places = places_;
   const TablePlan plan = plan_change(options_, *after, places);
-  auto done = send_updates(plan.first);
-  if (done && steers && plan.steer) done = groups_.front()->steer(steering(*after));
-  if (done) done = send_updates(plan.second);
-  if (!done) return done;
+  if (auto done = send_updates(plan.first); !done) return done;
+  if (steers && plan.steer) {
+    if (auto steered = groups_.front()->steer(steering(*after)); !steered) {
+      if (auto undone = send_updates(plan.back); !undone) return undone;
+      return steered;
+    }
+  }
+  if (auto done = send_updates(plan.second); !done) return done;
   options_ = std::move(*after);
   places_ = std::move(places);
   return {};
@@ -160,15 +182,16 @@ SwitchReport SwitchProcess::join() {
 }
 
 tl::expected<SwitchReport, std::string> run_switch(const SwitchOptions& options, const SwitchHooks& hooks) {
-  const StopSignals signals;
-  auto process = SwitchProcess::start(options);
+  auto process = SwitchProcess::prepare(options);
   if (!process) return tl::unexpected(std::move(process.error()));
-  if (hooks.on_ready) hooks.on_ready(**process);
+  const StopSignals signals;  // until here, where nothing is to be drained, they do what they always do
+  (*process)->serve();
+  std::shared_ptr<void> user = hooks.on_ready ? hooks.on_ready(**process) : nullptr;
   const bool reports = hooks.on_totals && hooks.totals_interval > Nanos{};
   while (!signals.wait(reports ? hooks.totals_interval : seconds(3600))) {
     if (reports) hooks.on_totals((*process)->totals());
   }
-  if (hooks.on_end) hooks.on_end();
+  user.reset();
   (*process)->drain();
   signals.restore();  // the next one ends the process the hard way
   return (*process)->join();

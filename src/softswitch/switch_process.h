@@ -28,9 +28,12 @@ enum class Stage : std::uint8_t;
 class SwitchProcess {
  public:
   /// Checks the options, opens the port and starts the threads. Errors are one line: an option's key, value and what
-  /// is allowed, or "cannot bind 127.0.0.1:9000: address already in use". Throws std::runtime_error when the system has
-  /// no room for its memory or its threads.
+  /// is allowed, "cannot bind 127.0.0.1:9000: address already in use", or memory_problem(). Throws std::runtime_error
+  /// when the system has no room for its memory or its threads.
   static tl::expected<std::unique_ptr<SwitchProcess>, std::string> start(const SwitchOptions& options);
+  /// The two halves of start(): all but the threads, which takes seconds where its memory is gigabytes; and the threads.
+  static tl::expected<std::unique_ptr<SwitchProcess>, std::string> prepare(const SwitchOptions& options);
+  void serve();
 
   SwitchProcess(const SwitchProcess&) = delete;
   SwitchProcess& operator=(const SwitchProcess&) = delete;
@@ -76,14 +79,14 @@ class SwitchProcess {
 
 /// What the caller of run_switch() wants to hear.
 struct SwitchHooks {
-  std::function<void(SwitchProcess&)> on_ready{};  ///< the port is open and served
-  std::function<void()> on_end{};  ///< it is about to end; whoever got it by on_ready lets it go
-  Nanos totals_interval{};         ///< 0: never
+  /// The port is open and served. What this gives back may use the process, and ends before the process does.
+  std::function<std::shared_ptr<void>(SwitchProcess&)> on_ready{};
+  Nanos totals_interval{};                               ///< 0: never
   std::function<void(const SwitchTotals&)> on_totals{};  ///< every totals_interval
 };
 
 /// All of a process that is a switch: starts, runs until SIGINT or SIGTERM, drains, reports. A second signal while it
-/// drains ends it at once. To be called from the main thread while it is the only one.
+/// drains ends it at once, and so does one before it serves. To be called from the main thread while it is the only one.
 tl::expected<SwitchReport, std::string> run_switch(const SwitchOptions& options, const SwitchHooks& hooks);
 
 }  // namespace rain::softswitch

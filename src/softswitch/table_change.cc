@@ -75,8 +75,7 @@ Result edit(SwitchOptions& tables, const RemoveWorker& change) {
   return {};
 }
 
-Result check_slices_fit(const SwitchOptions& before, const SwitchOptions& after,
-                        std::span<const dataplane::MemoryShape> room) {
+Result check_slices_fit(const SwitchOptions& after, std::span<const dataplane::MemoryShape> room) {
   for (const SwitchSlice& slice : after.slices) {
     if (slice.group >= room.size()) {
       return refuse(R"(slice "{}": group = {}: the switch runs {} threads, 0 to {} is allowed)", slice.name,
@@ -86,36 +85,19 @@ Result check_slices_fit(const SwitchOptions& before, const SwitchOptions& after,
       return refuse(R"(slice "{}": queue_capacity = {}: the switch has room for {} (max_queue_capacity))",
                     slice.name, slice.queue_capacity, room[slice.group].task_ring);
     }
-    const SwitchSlice* const earlier = row_with_id(before.slices, slice.id);
-    if (earlier != nullptr && earlier->group != slice.group) {
-      return refuse(R"(slice "{}": group = {}: it is served by thread {} and cannot change threads)",
-                    slice.name, slice.group, earlier->group);
-    }
   }
-  // A slice that goes keeps its place until its tasks have been answered, so it counts with those that come.
   for (unsigned group = 0; group < room.size(); ++group) {
-    std::size_t places = slices_of(after, group).size();
-    for (const SwitchSlice& slice : before.slices) {
-      if (slice.group == group && row_with_id(after.slices, slice.id) == nullptr) ++places;
-    }
-    if (places <= room[group].slices) continue;
-    return refuse("{} slices on thread {}, those included that are removed: it has room for {} (max_slices)",
-                  places, group, room[group].slices);
+    const std::size_t slices = slices_of(after, group).size();
+    if (slices <= room[group].slices) continue;
+    return refuse("{} slices on thread {}: it has room for {} (max_slices)", slices, group,
+                  room[group].slices);
   }
   return {};
 }
 
-Result check_worker_change(const SwitchOptions& before, const SwitchOptions& after,
-                           const SwitchWorker& worker) {
+Result check_worker_change(const SwitchOptions& before, const SwitchWorker& worker) {
   const SwitchWorker* const earlier = row_with_id(before.workers, worker.id);
   if (earlier == nullptr) return {};
-  const unsigned old_group = row_with_id(before.slices, earlier->slice)->group;
-  const unsigned group = row_with_id(after.slices, worker.slice)->group;
-  if (group != old_group) {
-    return refuse(
-        "worker {}: slice = {}: thread {} serves it, and the worker belongs to thread {}: remove it first",
-        worker.id.value, worker.slice.value, group, old_group);
-  }
   const bool same_life = earlier->slice == worker.slice && earlier->address == worker.address &&
                          earlier->token_key == worker.token_key;
   if (!same_life && earlier->epoch == worker.epoch) {
@@ -133,7 +115,7 @@ Result check_workers_fit(const SwitchOptions& before, const SwitchOptions& after
       return refuse("worker {}: id: the switch has room for ids 0 to {} (max_workers)", worker.id.value,
                     shape.workers - 1);
     }
-    if (Result result = check_worker_change(before, after, worker); !result) return result;
+    if (Result result = check_worker_change(before, worker); !result) return result;
   }
   for (const SwitchSlice& slice : after.slices) {
     const std::uint32_t most = room[slice.group].token_ring / tokens_per_worker(after);
@@ -156,7 +138,7 @@ tl::expected<SwitchOptions, std::string> changed(const SwitchOptions& now,
     if (!result) return tl::unexpected(std::move(result.error()));
   }
   result = after.validate_tables();
-  if (result) result = check_slices_fit(now, after, room);
+  if (result) result = check_slices_fit(after, room);
   if (result) result = check_workers_fit(now, after, room);
   if (!result) return tl::unexpected(std::move(result.error()));
   return after;

@@ -19,8 +19,8 @@ namespace rain::softswitch {
 /// Every slice and worker goes, except those that later changes of the same call set: "this is all there is".
 struct ClearTables {};
 
-/// A slice as it shall be, its types included; its thread (`group`) cannot change. Set `other_types` unless a slice
-/// without types is meant to serve all.
+/// A slice as it shall be, its types included. On another thread (`group`) it is another slice: tasks that wait in it
+/// are answered with slice_removed. Set `other_types` unless a slice without types is meant to serve all.
 struct SetSlice {
   SwitchSlice slice;
 };
@@ -39,8 +39,8 @@ struct RemoveType {
   TaskType type;
 };
 
-/// A worker as it shall be. With another slice, address or key it needs another epoch: its tokens of before die. It
-/// stays with its thread, where the ledger of its tokens is: another slice must be of the same group.
+/// A worker as it shall be. With another slice, address or key it needs another epoch: its tokens of before die. A slice
+/// of another thread has another ledger of its tokens, which SYNC repairs within an interval.
 struct SetWorker {
   SwitchWorker worker;
 };

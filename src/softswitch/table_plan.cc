@@ -34,7 +34,7 @@ class ThreadsView {
   ThreadsView(const SwitchOptions& options, unsigned group, const SlicePlaces& places) {
     index_.fill(SoftMemory::kNoSlice);
     for (const SwitchSlice* slice : slices_of(options, group)) {
-      index_[slice->id.value] = places.index_of(slice->id);
+      if (places.has(slice->id)) index_[slice->id.value] = places.index_of(slice->id);
     }
   }
   SliceId operator()(SliceId slice) const {
@@ -49,7 +49,8 @@ bool same_types(const SwitchOptions& before, const SwitchOptions& after) {
   if (before.slices.size() != after.slices.size()) return false;
   return std::all_of(after.slices.begin(), after.slices.end(), [&](const SwitchSlice& slice) {
     const SwitchSlice* const earlier = row_with_id(before.slices, slice.id);
-    return earlier != nullptr && earlier->takes_other_types() == slice.takes_other_types() &&
+    return earlier != nullptr && earlier->group == slice.group &&
+           earlier->takes_other_types() == slice.takes_other_types() &&
            earlier->task_types == slice.task_types;
   });
 }
@@ -66,53 +67,92 @@ void add_once(std::vector<SliceId>& list, SliceId index) {
 class Planner {
  public:
   Planner(const SwitchOptions& before, const SwitchOptions& after, std::span<SlicePlaces> places)
-      : before_(before), after_(after), places_(places) {
+      : before_(before), after_(after), old_places_(places.begin(), places.end()), places_(places) {
     plan_.first.resize(places.size());
     plan_.second.resize(places.size());
+    plan_.back.resize(places.size());
   }
 
   TablePlan plan() {
-    add_slices();
-    change_workers();
+    for (const SwitchSlice& slice : after_.slices) set_slice(slice);
+    for (const SwitchWorker& worker : before_.workers) take_worker(worker);
+    for (const SwitchWorker& worker : after_.workers) set_worker(worker);
     if (!same_types(before_, after_)) change_types();
     remove_slices();
     return std::move(plan_);
   }
 
  private:
-  void add_slices() {
-    for (const SwitchSlice& slice : after_.slices) {
-      const SwitchSlice* const earlier = row_with_id(before_.slices, slice.id);
-      const bool fresh = earlier == nullptr;
-      const dataplane::SliceEntry entry = slice_entry(after_, slice);
-      if (!fresh && slice_entry(before_, *earlier) == entry) continue;
-      SlicePlaces& places = places_[slice.group];
-      const SliceId index = fresh ? places.add(slice.id) : places.index_of(slice.id);
-      plan_.first[slice.group].slices.push_back({index, entry, fresh});
+  static bool serves(const SwitchOptions& options, SliceId slice, unsigned group) {
+    const SwitchSlice* const row = row_with_id(options.slices, slice);
+    return row != nullptr && row->group == group;
+  }
+  bool leaves(const SwitchSlice& slice) const { return !serves(after_, slice.id, slice.group); }
+
+  void set_slice(const SwitchSlice& slice) {
+    GroupUpdate& first = plan_.first[slice.group];
+    GroupUpdate& back = plan_.back[slice.group];
+    SlicePlaces& places = places_[slice.group];
+    const dataplane::SliceEntry entry = slice_entry(after_, slice);
+    if (serves(before_, slice.id, slice.group)) {
+      const dataplane::SliceEntry earlier = slice_entry(before_, *row_with_id(before_.slices, slice.id));
+      if (earlier == entry) return;
+      const SliceId index = places.index_of(slice.id);
+      first.slices.push_back({index, entry, false});
+      back.slices.push_back({index, earlier, false});
+      return;
+    }
+    if (places.full()) vacate(slice.group);
+    const SliceId index = places.add(slice.id);
+    first.slices.push_back({index, entry, true});
+    const auto& vacated = first.vacated;
+    const bool reused = std::find(vacated.begin(), vacated.end(), index) != vacated.end();
+    (reused ? back.vacated : back.removed).push_back(index);
+  }
+
+  /// One of the slices that leave the thread gives up its place at once.
+  void vacate(unsigned group) {
+    for (const SwitchSlice* slice : slices_of(before_, group)) {
+      if (!leaves(*slice) || !places_[group].has(slice->id)) continue;
+      const SliceId index = places_[group].index_of(slice->id);
+      places_[group].remove(slice->id);
+      plan_.first[group].vacated.push_back(index);
+      plan_.back[group].slices.push_back({index, slice_entry(before_, *slice), true});
+      return;
+    }
+    RAIN_ASSERT(false && "no more slices than there is room for");  // changed() has checked
+  }
+
+  /// The worker, as it was, goes or gets another life.
+  void take_worker(const SwitchWorker& worker) {
+    const unsigned group = group_of(before_, worker);
+    const SwitchWorker* const later = row_with_id(after_.workers, worker.id);
+    const bool goes = later == nullptr || group_of(after_, *later) != group;
+    if (goes) {
+      plan_.first[group].workers.push_back({worker.id, {}});
+      plan_.back[group].workers.push_back({worker.id, old_entry(worker)});
+      plan_.steer = true;
+    }
+    const bool dies = goes || later->epoch != worker.epoch;
+    if (dies && places_[group].has(worker.slice)) {
+      add_once(plan_.first[group].forget, places_[group].index_of(worker.slice));
     }
   }
 
-  void change_workers() {
-    for (const SwitchWorker& worker : before_.workers) {
-      const SwitchWorker* const later = row_with_id(after_.workers, worker.id);
-      if (later != nullptr && *later == worker) continue;
-      GroupUpdate& update = plan_.first[group_of(before_, worker)];
-      if (later == nullptr) {
-        update.workers.push_back({worker.id, {}});
-        plan_.steer = true;
-      }
-      if (later == nullptr || later->epoch != worker.epoch) {
-        add_once(update.forget, places_[group_of(before_, worker)].index_of(worker.slice));
-      }
-    }
-    for (const SwitchWorker& worker : after_.workers) {
-      const SwitchWorker* const earlier = row_with_id(before_.workers, worker.id);
-      if (earlier != nullptr && *earlier == worker) continue;
-      if (earlier == nullptr) plan_.steer = true;
-      const unsigned group = group_of(after_, worker);
-      const dataplane::WorkerEntry entry = worker_entry(worker, places_[group].index_of(worker.slice));
-      plan_.first[group].workers.push_back({worker.id, entry});
-    }
+  void set_worker(const SwitchWorker& worker) {
+    const unsigned group = group_of(after_, worker);
+    const SwitchWorker* const earlier = row_with_id(before_.workers, worker.id);
+    const bool stays = earlier != nullptr && group_of(before_, *earlier) == group;
+    if (stays && *earlier == worker) return;
+    if (!stays) plan_.steer = true;
+    const SliceId index = places_[group].index_of(worker.slice);
+    plan_.first[group].workers.push_back({worker.id, worker_entry(worker, index)});
+    plan_.back[group].workers.push_back({worker.id, stays ? old_entry(*earlier) : dataplane::WorkerEntry{}});
+    if (!stays || earlier->epoch != worker.epoch) add_once(plan_.back[group].forget, index);
+  }
+
+  dataplane::WorkerEntry old_entry(const SwitchWorker& worker) const {
+    return worker_entry(worker, old_places_[group_of(before_, worker)].index_of(worker.slice));
   }
 
   void change_types() {
@@ -120,11 +160,14 @@ class Planner {
     const TypeTable old_owner = owners(before_);
     const TypeTable new_owner = owners(after_);
     for (unsigned group = 0; group < places_.size(); ++group) {
+      TypeTable old(SoftMemory::kTaskTypes);
       TypeTable exact(SoftMemory::kTaskTypes);
       TypeTable both(SoftMemory::kTaskTypes);
+      const ThreadsView before(before_, group, old_places_[group]);
       const ThreadsView now(before_, group, places_[group]);
       const ThreadsView then(after_, group, places_[group]);
       for (std::uint32_t type = 0; type < SoftMemory::kTaskTypes; ++type) {
+        old[type] = before(old_owner[type]);
         exact[type] = then(new_owner[type]);
         const bool leaves = exact[type] == SoftMemory::kNoSlice;
         both[type] = leaves ? now(old_owner[type]) : exact[type];
@@ -134,13 +177,14 @@ class Planner {
       if (two_rounds) plan_.second[group].types = std::move(exact);
       plan_.first[group].types = two_rounds ? std::move(both) : std::move(exact);
       plan_.second[group].settle = two_rounds;
+      plan_.back[group].types = std::move(old);
     }
   }
 
   void remove_slices() {
     for (const SwitchSlice& slice : before_.slices) {
-      if (row_with_id(after_.slices, slice.id) != nullptr) continue;
       SlicePlaces& places = places_[slice.group];
+      if (!leaves(slice) || !places.has(slice.id)) continue;
       plan_.second[slice.group].removed.push_back(places.index_of(slice.id));
       places.remove(slice.id);
     }
@@ -148,6 +192,7 @@ class Planner {
 
   const SwitchOptions& before_;
   const SwitchOptions& after_;
+  std::vector<SlicePlaces> old_places_;
   std::span<SlicePlaces> places_;
   TablePlan plan_;
 };
@@ -162,6 +207,14 @@ SliceId SlicePlaces::index_of(SliceId slice) const {
   const auto found = std::find(slices_.begin(), slices_.end(), slice);
   RAIN_ASSERT(found != slices_.end());
   return {static_cast<std::uint16_t>(found - slices_.begin())};
+}
+
+bool SlicePlaces::has(SliceId slice) const {
+  return std::find(slices_.begin(), slices_.end(), slice) != slices_.end();
+}
+
+bool SlicePlaces::full() const {
+  return std::find(slices_.begin(), slices_.end(), std::nullopt) == slices_.end();
 }
 
 SliceId SlicePlaces::add(SliceId slice) {

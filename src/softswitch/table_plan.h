@@ -22,6 +22,8 @@ class SlicePlaces {
 
   /// The slice must have a place.
   SliceId index_of(SliceId slice) const;
+  bool has(SliceId slice) const;
+  bool full() const;
   SliceId add(SliceId slice);  ///< the first free place; there must be one
   void remove(SliceId slice);
 
@@ -43,7 +45,8 @@ struct GroupUpdate {
     dataplane::WorkerEntry entry;  ///< present = false: it goes
   };
 
-  bool settle = false;  ///< first serve what the socket has: it came under the rules of before
+  bool settle = false;             ///< first serve what the socket has: it came under the rules of before
+  std::vector<SliceId> vacated{};  ///< removed, because others need their places
   std::vector<Slice> slices{};
   std::vector<Worker> workers{};
   std::vector<SliceId> forget{};  ///< whose dead tokens go
@@ -51,16 +54,20 @@ struct GroupUpdate {
   std::vector<SliceId> removed{};
 
   bool empty() const {
-    return slices.empty() && workers.empty() && forget.empty() && types.empty() && removed.empty();
+    return vacated.empty() && slices.empty() && workers.empty() && forget.empty() && types.empty() &&
+           removed.empty();
   }
 };
 
 /// Two rounds, so that a task never meets a thread that does not know its type: threads learn what is new to them, then
-/// packets are steered anew, then threads forget what left them.
+/// packets are steered anew, then threads forget what left them. A thread that has no place for what is new gives up
+/// what leaves in the first round.
 struct TablePlan {
   std::vector<GroupUpdate> first;   ///< one for each thread
   std::vector<GroupUpdate> second;  ///< likewise
-  bool steer = false;               ///< types or workers of a thread have changed
+  std::vector<GroupUpdate>
+      back;            ///< likewise: instead of the second round, when packets could not be steered
+  bool steer = false;  ///< types or workers of a thread have changed
 };
 
 /// `places` (of each thread) already as after the second round.

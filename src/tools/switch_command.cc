@@ -7,6 +7,7 @@
 #include "base/duration_text.h"
 #include "base/endpoint_text.h"
 #include "control/rpc/switch_link.h"
+#include "softswitch/switch_memory.h"
 #include "softswitch/switch_process.h"
 #include "tools/command.h"
 #include "tools/input_error.h"
@@ -22,6 +23,8 @@ using nlohmann::ordered_json;
 using softswitch::SwitchCounter;
 using softswitch::SwitchReport;
 using softswitch::SwitchTotals;
+
+constexpr std::uint64_t kMuchMemoryBytes = std::uint64_t{1} << 30;  // about half a second until it serves
 
 struct SwitchFlags {
   std::string config;
@@ -75,7 +78,7 @@ void print_totals(const SwitchTotals& totals) {
              stderr);
 }
 
-std::unique_ptr<control::SwitchLink> open_link(const ControllerSection& controller,
+std::shared_ptr<control::SwitchLink> open_link(const ControllerSection& controller,
                                                softswitch::SwitchProcess& process) {
   auto link = control::SwitchLink::open(
       {.controller = controller.address,
@@ -104,20 +107,24 @@ int run(const SwitchFlags& flags) {
   const unsigned worker_count = rack.worker_count();
   // With a controller the workers come from it, with their keys and epochs.
   if (controller) rack.in_switch.workers.clear();
-  std::unique_ptr<control::SwitchLink> link;
-  hooks.on_end = [&] { link.reset(); };
-  hooks.on_ready = [&](softswitch::SwitchProcess& process) {
-    if (controller) link = open_link(*controller, process);
-    std::fputs(fmt::format("{}switch on {}, scheduler {}, {} workers, {} thread{}\n", kReadyPrefix,
+  const std::uint64_t memory_bytes = softswitch::memory_bytes(rack.in_switch);
+  const std::string memory = softswitch::memory_text(memory_bytes);
+  hooks.on_ready = [&](softswitch::SwitchProcess& process) -> std::shared_ptr<void> {
+    auto link = controller ? open_link(*controller, process) : nullptr;
+    std::fputs(fmt::format("{}switch on {}, scheduler {}, {} workers, {} thread{}, {}\n", kReadyPrefix,
                            format_endpoint(process.local()), rack.in_switch.program, worker_count,
-                           rack.in_switch.group_count(), rack.in_switch.group_count() == 1 ? "" : "s")
+                           rack.in_switch.group_count(), rack.in_switch.group_count() == 1 ? "" : "s", memory)
                    .c_str(),
                stderr);
+    return link;
   };
   if (const std::string warning = rack.in_switch.warning(); !warning.empty())
     std::fputs(("rain switch: " + warning + '\n').c_str(), stderr);
+  if (memory_bytes >= kMuchMemoryBytes) {
+    std::fputs(fmt::format("rain switch: takes {} of memory, which takes a while\n", memory).c_str(), stderr);
+  }
   const auto report = softswitch::run_switch(rack.in_switch, hooks);
-  if (!report) throw InputError(report.error());  // its address is taken, or not this machine's
+  if (!report) throw InputError(report.error());  // its address is taken, or not this machine's; its memory
   if (flags.json) {
     fmt::print("{}\n", report_json(*report).dump());
   } else {

@@ -7,94 +7,16 @@
 
 #include <algorithm>
 #include <csignal>
+#include <stdexcept>
 
-#include "base/clock.h"
 #include "base/endpoint_text.h"
-#include "dataplane/packet_builder.h"
-#include "softswitch/switch_fixture.h"
-#include "transport/udp.h"
+#include "softswitch/switch_peers.h"
 
 namespace rain::softswitch {
 namespace {
 
-using packet_table::sync;
 using packet_table::task;
 using packet_table::token;
-using packet_table::worker_key;
-using transport::UdpTransport;
-
-const Endpoint kLoopback = Endpoint::v4(127, 0, 0, 1, 0);
-
-/// A client's or worker's socket.
-class Peer {
- public:
-  Peer() : transport_(open()) {}
-
-  const Endpoint& address() const { return transport_.local(); }
-
-  void send(const packet_table::Packet& packet, const Endpoint& to) {
-    const auto bytes = bytes_of(packet);
-    transport_.send(Nanos{}, bytes, to);
-    transport_.flush(Nanos{});
-  }
-
-  /// The next packet; fails the test when none comes.
-  wire::Message receive() {
-    const Nanos end = monotonic_now() + seconds(10);
-    while (monotonic_now() < end) {
-      if (next_ == batch_.size()) {
-        batch_ = transport_.receive(monotonic_now());
-        next_ = 0;
-      }
-      if (next_ < batch_.size()) {
-        wire::Message message;
-        EXPECT_EQ(wire::decode(batch_[next_].bytes, message), DropReason::kNone);
-        source_ = batch_[next_++].source;
-        return message;
-      }
-      transport_.wait(milliseconds(10));
-    }
-    ADD_FAILURE() << "nothing came";
-    return {};
-  }
-  const Endpoint& last_source() const { return source_; }
-
- private:
-  static UdpTransport open() {
-    auto transport = UdpTransport::open({.listen = kLoopback});
-    if (!transport) std::abort();
-    return std::move(*transport);
-  }
-
-  UdpTransport transport_;
-  std::span<transport::RxPacket> batch_{};
-  std::size_t next_ = 0;
-  Endpoint source_{};
-};
-
-SwitchOptions options_for(const std::vector<Peer>& workers) {
-  SwitchOptions options = one_slice(static_cast<unsigned>(workers.size()));
-  options.listen = kLoopback;
-  for (std::size_t i = 0; i < workers.size(); ++i) options.workers[i].address = workers[i].address();
-  return options;
-}
-
-std::unique_ptr<SwitchProcess> start(const SwitchOptions& options) {
-  auto process = SwitchProcess::start(options);
-  if (!process) {
-    ADD_FAILURE() << process.error();
-    std::abort();
-  }
-  return std::move(*process);
-}
-
-/// SYNC answered by the switch: all that this worker has sent before has been handled.
-void expect_all_handled(Peer& peer, unsigned worker, const SwitchProcess& process) {
-  peer.send(sync(worker).request(777), process.local());
-  const wire::Message ack = peer.receive();
-  EXPECT_EQ(ack.type, wire::MessageType::kSyncAck);
-  EXPECT_EQ(ack.sync_ack.boot_id, process.boot_id());
-}
 
 class EveryProgram : public testing::TestWithParam<const char*> {};
 
@@ -199,145 +121,12 @@ TEST(SwitchProcess, groups__each_thread_serves_its_slices) {
   EXPECT_EQ(report.totals.get(SwitchCounter::kSyncAcks), 3u);
 }
 
-/// Three workers: 0 in "a" (type 1), 1 in "b" (type 2), both on thread 0; 2 in "c" (type 3) on thread 1.
-SwitchOptions three_slices(const std::vector<Peer>& workers) {
-  SwitchOptions options = options_for(workers);
-  options.slices = {{.name = "a", .id = {0}, .task_types = {TaskType{1}}, .queue_capacity = 8},
-                    {.name = "b", .id = {1}, .task_types = {TaskType{2}}, .queue_capacity = 8},
-                    {.name = "c", .id = {2}, .task_types = {TaskType{3}}, .queue_capacity = 8, .group = 1}};
-  for (std::uint16_t i = 0; i < 3; ++i) options.workers[i].slice = {i};
-  options.max_workers = 8;
-  options.max_slices = 3;
-  return options;
-}
-
-void apply(SwitchProcess& process, std::vector<TableChange> changes) {
-  const auto applied = process.apply(changes);
-  ASSERT_TRUE(applied.has_value()) << applied.error();
-}
-
-TEST(SwitchProcess, apply__a_moved_worker_serves_its_new_slice) {
-  std::vector<Peer> workers(3);
-  Peer client;
-  const auto process = start(three_slices(workers));
-  workers[0].send(token(0), process->local());
-  expect_all_handled(workers[0], 0, *process);
-  SwitchWorker moved = process->options().workers[0];
-  moved.slice = {1};
-  moved.epoch.value++;
-  apply(*process, {SetWorker{moved}});
-  EXPECT_EQ(process->options().workers[0], moved);
-
-  client.send(task().type(1).request(1), process->local());  // its filed token is dead: this waits
-  client.send(task().type(2).request(2), process->local());
-  workers[0].send(token(0).generation(2), process->local());  // of the old epoch
-  workers[0].send(token(0).generation(3).epoch(moved.epoch.value), process->local());
-  EXPECT_EQ(workers[0].receive().request_id.value, 2);
-  const SwitchTotals totals = process->totals();
-  EXPECT_EQ(totals.get(DropReason::kStaleEpoch), 1u);
-  EXPECT_EQ(totals.get(SwitchCounter::kRecirculations), 0u);
-  EXPECT_EQ(totals.slices[0].waiting(), 1u);
-}
-
-TEST(SwitchProcess, apply__a_new_slice_takes_a_type_from_another_thread) {
-  std::vector<Peer> workers(4);
-  Peer client;
-  SwitchOptions options = three_slices(workers);
-  const SwitchWorker fourth{.id = {3},
-                            .slice = {7},
-                            .address = workers[3].address(),
-                            .token_key = worker_key(3),
-                            .epoch = options.workers[0].epoch};
-  options.workers.pop_back();
-  const auto process = start(options);
-  client.send(task().type(3).request(1), process->local());
-  while (process->totals().slices[2].waiting() < 1) usleep(1000);
-  apply(*process, {SetSlice{{.name = "d", .id = {7}, .other_types = false, .queue_capacity = 8}},
-                   SetType{{3}, {7}}, SetWorker{fourth}});
-  client.send(task().type(3).request(2), process->local());
-  workers[3].send(token(3), process->local());
-  EXPECT_EQ(workers[3].receive().request_id.value, 2);
-  workers[2].send(token(2), process->local());
-  EXPECT_EQ(workers[2].receive().request_id.value, 1) << "it waited in the slice that had the type";
-  EXPECT_EQ(process->totals().slices.size(), 4u);
-}
-
-TEST(SwitchProcess, apply__a_removed_slice_answers_its_tasks) {
-  std::vector<Peer> workers(3);
-  Peer client;
-  SwitchOptions options = three_slices(workers);
-  options.drain_limit = milliseconds(1);
-  const auto process = start(options);
-  client.send(task().type(1).request(1), process->local());
-  client.send(task().type(1).request(2).payload(100), process->local());
-  while (process->totals().slices[0].waiting() < 2) usleep(1000);
-  apply(*process, {RemoveSlice{{0}}, RemoveWorker{{0}}});
-  for (unsigned request = 1; request <= 2; ++request) {
-    const wire::Message drop = client.receive();
-    EXPECT_EQ(drop.type, wire::MessageType::kDrop);
-    EXPECT_EQ(drop.request_id.value, request);
-    EXPECT_EQ(drop.drop.reason, DropReason::kSliceRemoved);
-  }
-  client.send(task().type(1).request(3), process->local());
-  EXPECT_EQ(client.receive().drop.reason, DropReason::kUnknownTaskType);
-  // Another slice in its place starts empty.
-  apply(*process, {SetSlice{{.name = "e", .id = {9}, .task_types = {TaskType{1}}, .queue_capacity = 8}}});
-  EXPECT_EQ(process->totals().slices[1].name, "e");
-  EXPECT_EQ(process->totals().slices[1].buffered, 0u);
-  client.send(task().type(1).request(4), process->local());
-  while (process->totals().slices[1].waiting() < 1) usleep(1000);
-  process->drain();
-  EXPECT_EQ(process->join().waiting(), 1u);
-}
-
-TEST(SwitchProcess, apply__a_switch_may_start_with_nothing) {
-  std::vector<Peer> workers(1);
-  Peer client;
-  SwitchOptions options = options_for(workers);
-  const SwitchSlice slice = options.slices[0];
-  const SwitchWorker worker = options.workers[0];
-  options.slices.clear();
-  options.workers.clear();
-  options.max_slices = 2;
-  options.max_workers = 4;
-  options.max_queue_capacity = 64;
-  const auto process = start(options);
-  client.send(task().request(1), process->local());
-  EXPECT_EQ(client.receive().drop.reason, DropReason::kUnknownTaskType);
-  for (int i = 0; i < 2; ++i) apply(*process, {ClearTables{}, SetSlice{slice}, SetWorker{worker}});
-  workers[0].send(token(0), process->local());
-  client.send(task().request(2), process->local());
-  EXPECT_EQ(workers[0].receive().request_id.value, 2);
-}
-
-TEST(SwitchProcess, apply__refused_changes_change_nothing) {
-  std::vector<Peer> workers(3);
-  const auto process = start(three_slices(workers));
-  const std::vector<TableChange> changes{RemoveWorker{{0}}, SetType{{4}, {60}}};
-  const auto applied = process->apply(changes);
-  ASSERT_FALSE(applied.has_value());
-  EXPECT_EQ(applied.error(), "type 4: slice = 60: no slice has this id");
-  EXPECT_EQ(process->options().workers.size(), 3u);
-  expect_all_handled(workers[0], 0, *process);
-}
-
-TEST(SwitchProcess, apply__after_the_end_is_refused) {
-  std::vector<Peer> workers(3);
-  const auto process = start(three_slices(workers));
-  process->drain();
-  process->join();
-  const std::vector<TableChange> changes{RemoveWorker{{0}}};
-  const auto applied = process->apply(changes);
-  ASSERT_FALSE(applied.has_value());
-  EXPECT_EQ(applied.error(), "the switch is shutting down");
-}
-
 TEST(SwitchProcess, totals__can_be_read_while_it_runs) {
   std::vector<Peer> workers(1);
   Peer client;
   const auto process = start(options_for(workers));
   for (unsigned id = 0; id < 3; ++id) client.send(task().request(id), process->local());
-  while (process->totals().slices[0].waiting() < 3) usleep(1000);
+  await_waiting(*process, 0, 3);
   EXPECT_EQ(process->totals().get(SwitchCounter::kBuffered), 3u);
 }
 
@@ -347,7 +136,7 @@ TEST(SwitchProcess, drain__queued_tasks_are_served_and_new_ones_refused) {
   const auto process = start(options_for(workers));
   client.send(task().request(1), process->local());
   client.send(task().request(2), process->local());
-  while (process->totals().slices[0].waiting() < 2) usleep(1000);
+  await_waiting(*process, 0, 2);
   process->drain();
   // The thread sees it within its idle wait; until then a task would still be taken. Ask until one is refused.
   unsigned asked = 0;
@@ -356,12 +145,11 @@ TEST(SwitchProcess, drain__queued_tasks_are_served_and_new_ones_refused) {
     ASSERT_LT(asked, 1000u);
     const unsigned buffered_before = static_cast<unsigned>(process->totals().get(SwitchCounter::kBuffered));
     client.send(task().request(100 + asked++), process->local());
-    for (;;) {
+    await([&] {
       const SwitchTotals totals = process->totals();
-      if (totals.get(SwitchCounter::kRefused) > 0 || totals.get(SwitchCounter::kBuffered) > buffered_before)
-        break;
-      usleep(1000);
-    }
+      return totals.get(SwitchCounter::kRefused) > 0 ||
+             totals.get(SwitchCounter::kBuffered) > buffered_before;
+    });
   } while (process->totals().get(SwitchCounter::kRefused) == 0);
   refusal = client.receive();
   EXPECT_EQ(refusal.type, wire::MessageType::kDrop);
@@ -387,7 +175,7 @@ TEST(SwitchProcess, drain__ends_at_the_limit_with_the_rest_counted) {
   options.drain_limit = milliseconds(1);
   const auto process = start(options);
   client.send(task(), process->local());
-  while (process->totals().slices[0].waiting() < 1) usleep(1000);
+  await_waiting(*process, 0, 1);
   process->drain();
   const SwitchReport report = process->join();
   EXPECT_FALSE(report.drained);
@@ -419,6 +207,7 @@ TEST_P(EverySignal, run_switch__drains_and_reports) {
           [&](const SwitchProcess& process) {
             address = process.local();
             Peer().send(task(), address);
+            return nullptr;
           },
       .totals_interval = milliseconds(1),
       .on_totals =
@@ -438,6 +227,26 @@ TEST_P(EverySignal, run_switch__drains_and_reports) {
 
 INSTANTIATE_TEST_SUITE_P(Signals, EverySignal, testing::Values(SIGINT, SIGTERM),
                          [](const auto& one) { return one.param == SIGINT ? "SIGINT" : "SIGTERM"; });
+
+/// Whoever uses the process while it serves lets go of it while it is there, also when a hook throws.
+TEST(RunSwitch, on_ready__what_it_gives_back_ends_before_the_process) {
+  std::vector<Peer> workers(1);
+  unsigned users = 0;
+  const SwitchHooks hooks{
+      .on_ready =
+          [&](SwitchProcess& process) {
+            ++users;
+            return std::shared_ptr<void>(nullptr, [&](void*) {
+              EXPECT_TRUE(process.apply({}).has_value());
+              --users;
+            });
+          },
+      .totals_interval = milliseconds(1),
+      .on_totals = [&](const SwitchTotals&) { throw std::runtime_error("a full disk"); },
+  };
+  EXPECT_THROW(static_cast<void>(run_switch(options_for(workers), hooks)), std::runtime_error);
+  EXPECT_EQ(users, 0u);
+}
 
 TEST(RunSwitch, start__errors_come_back_and_signals_work_as_before) {
   SwitchOptions options = one_slice(1);

@@ -125,6 +125,91 @@ TEST(TablePlan, plan_change__a_removed_slice_goes_last_and_frees_its_place) {
   EXPECT_EQ(planned.places[0].add(SliceId{14}).value, 0);
 }
 
+TEST(TablePlan, plan_change__a_worker_goes_to_another_thread) {
+  SwitchOptions after = three_slices();
+  after.workers[0].slice = {12};
+  after.workers[0].epoch = {1};
+  const TablePlan made = plan(three_slices(), after).plan;
+  EXPECT_TRUE(made.steer) << "its tokens come from elsewhere";
+  ASSERT_EQ(made.first[0].workers.size(), 1u);
+  EXPECT_FALSE(made.first[0].workers[0].entry.present);
+  EXPECT_THAT(made.first[0].forget, ElementsAre(SliceId{0}));
+  ASSERT_EQ(made.first[1].workers.size(), 1u);
+  EXPECT_TRUE(made.first[1].workers[0].entry.present);
+  EXPECT_EQ(made.first[1].workers[0].entry.slice.value, 0) << "the place of c";
+  EXPECT_TRUE(made.second[0].empty());
+}
+
+TEST(TablePlan, plan_change__a_slice_goes_to_another_thread_with_its_workers) {
+  SwitchOptions after = three_slices();
+  after.slices[0].group = 1;
+  Planned planned = plan(three_slices(), after);
+  const TablePlan& made = planned.plan;
+  EXPECT_TRUE(made.steer);
+  EXPECT_THAT(made.first[0].slices, IsEmpty());
+  ASSERT_EQ(made.first[1].slices.size(), 1u);
+  EXPECT_TRUE(made.first[1].slices[0].fresh);
+  EXPECT_EQ(made.first[1].slices[0].index.value, 1);
+  EXPECT_EQ(made.first[1].workers.size(), 2u) << "although their rows are as before";
+  EXPECT_EQ(made.first[0].types[1].value, 0) << "until it is steered";
+  EXPECT_EQ(made.first[1].types[1].value, 1);
+  EXPECT_EQ(made.second[0].types[1], SoftMemory::kNoSlice);
+  EXPECT_THAT(made.second[0].removed, ElementsAre(SliceId{0}));
+  EXPECT_FALSE(planned.places[0].has({10}));
+  EXPECT_EQ(planned.places[1].index_of({10}).value, 1);
+}
+
+/// Two places on thread 0, both taken; "d" comes for "a".
+TEST(TablePlan, plan_change__what_leaves_a_full_thread_leaves_at_once) {
+  SwitchOptions after = three_slices();
+  after.slices[0] = {.name = "d", .id = {13}, .task_types = {TaskType{1}}, .queue_capacity = 64, .spill = 0};
+  after.workers.erase(after.workers.begin(), after.workers.begin() + 2);
+  std::vector<SlicePlaces> places{SlicePlaces(three_slices(), 0, 2), SlicePlaces(three_slices(), 1, 2)};
+  const TablePlan made = plan_change(three_slices(), after, places);
+  EXPECT_THAT(made.first[0].vacated, ElementsAre(SliceId{0}));
+  ASSERT_EQ(made.first[0].slices.size(), 1u);
+  EXPECT_EQ(made.first[0].slices[0].index.value, 0);
+  EXPECT_TRUE(made.first[0].slices[0].fresh);
+  EXPECT_THAT(made.first[0].forget, IsEmpty()) << "nothing is filed in a slice that is gone";
+  EXPECT_THAT(made.second[0].removed, IsEmpty());
+  EXPECT_THAT(made.back[0].vacated, ElementsAre(SliceId{0}));
+  ASSERT_EQ(made.back[0].slices.size(), 1u);
+  EXPECT_EQ(made.back[0].slices[0].entry.spill, 1u);
+  EXPECT_EQ(made.back[0].workers.size(), 2u);
+}
+
+TEST(TablePlan, plan_change__the_way_back_undoes_the_first_round) {
+  SwitchOptions after = three_slices();
+  after.slices[0].group = 1;
+  after.slices[1].spill = 7;
+  after.slices.push_back({.name = "d", .id = {13}, .task_types = {TaskType{4}}, .queue_capacity = 64});
+  after.workers[0].slice = {13};  // stays with thread 0
+  after.workers[0].epoch = {1};
+  after.workers[2].epoch = {1};
+  after.workers.pop_back();
+  const TablePlan made = plan(three_slices(), after).plan;
+  const GroupUpdate& back = made.back[0];
+  ASSERT_EQ(back.slices.size(), 1u);
+  EXPECT_EQ(back.slices[0].index.value, 1);
+  EXPECT_EQ(back.slices[0].entry.spill, 1u);
+  EXPECT_THAT(back.removed, ElementsAre(SliceId{2}));
+  ASSERT_EQ(back.workers.size(), 3u);  // 1 has left, 0 and 2 have changed
+  for (const GroupUpdate::Worker& worker : back.workers) {
+    EXPECT_TRUE(worker.entry.present);
+    EXPECT_EQ(worker.entry.slice.value, worker.id.value == 2 ? 1 : 0);
+    EXPECT_EQ(worker.entry.epoch.value, 0);
+  }
+  EXPECT_THAT(back.forget, testing::UnorderedElementsAre(SliceId{1}, SliceId{2}));
+  EXPECT_EQ(back.types[1].value, 0);
+  EXPECT_EQ(back.types[4], SoftMemory::kNoSlice);
+  EXPECT_THAT(made.back[1].removed, ElementsAre(SliceId{1}));
+  ASSERT_EQ(made.back[1].workers.size(), 2u);  // 3 has left, 1 has come
+  EXPECT_TRUE(made.back[1].workers[0].entry.present);
+  EXPECT_EQ(made.back[1].workers[1].id.value, 1);
+  EXPECT_FALSE(made.back[1].workers[1].entry.present);
+  EXPECT_EQ(made.back[1].types[1], SoftMemory::kNoSlice);
+}
+
 TEST(TablePlan, plan_change__one_thread_needs_one_round_for_types) {
   SwitchOptions before = three_slices();
   before.slices.pop_back();

@@ -27,7 +27,7 @@ TEST(SwitchCommand, run__ready_then_counters_at_the_end) {
   const RackOnPorts rack(kServer);
   Running running({"switch", "--config", rack.file.path(), "--json", "--stats", "20ms"});
   ASSERT_TRUE(running.wait_for("ready: switch on 127.0.0.1:" + std::to_string(rack.port) +
-                               ", scheduler rain, 2 workers, 1 thread\n"))
+                               ", scheduler rain, 2 workers, 1 thread, "))
       << running.err();
   EXPECT_TRUE(
       running.wait_for("packets in 0, out 0; tasks forwarded 0, dispatched 0, waiting 0, refused 0\n"));
