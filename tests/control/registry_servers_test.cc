@@ -1,4 +1,6 @@
 // Tests of the registry's servers.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -109,7 +111,7 @@ TEST_F(RegistryServers, tick__servers_that_have_gone_and_own_no_worker_are_forgo
 TEST_F(RegistryServers, enter__more_servers_than_can_be__is_refused) {
   // All stay attached while the next one takes over their only worker.
   for (unsigned i = 0; i < 2 * dataplane::kMaxWorkers; ++i) {
-    ASSERT_TRUE(registry_.enter(server("s" + std::to_string(i), {worker(0)}), now_));
+    ASSERT_TRUE(registry_.enter(server(fmt::format("s{}", i), {worker(0)}), now_));
     ASSERT_TRUE(registry_.remove({0}, true));
   }
   expect_refused(registry_.enter(server("t", {worker(1)}), now_), Reason::kNoRoom,

@@ -1,4 +1,6 @@
 // Tests of the registry's slices and types.
+#include <fmt/format.h>
+
 #include "control/registry_fixture.h"
 
 namespace rain::control::testing {
@@ -37,7 +39,7 @@ TEST_F(RegistrySlices, add_slice__bad_input) {
   row.queue_capacity = 10;
   row.spill = 11;
   expect_refused(registry_.add_slice(row), Reason::kOutOfRange, "spill 11: at most its capacity, 10");
-  for (int i = 2; i < 64; ++i) ASSERT_TRUE(registry_.add_slice(slice("s" + std::to_string(i))));
+  for (int i = 2; i < 64; ++i) ASSERT_TRUE(registry_.add_slice(slice(fmt::format("s{}", i))));
   expect_refused(registry_.add_slice(slice("c")), Reason::kNoRoom, "room for 64 slices");
 }
 
@@ -58,7 +60,7 @@ TEST_F(RegistrySlices, add_slice__reuses_the_id_of_a_removed_one_last) {
   ASSERT_TRUE(registry_.remove_slice("c"));
   ASSERT_TRUE(registry_.add_slice(slice("d")));
   EXPECT_EQ(registry_.slices().back().id, SliceId{3});
-  for (int i = 4; i < 64; ++i) ASSERT_TRUE(registry_.add_slice(slice("s" + std::to_string(i))));
+  for (int i = 4; i < 64; ++i) ASSERT_TRUE(registry_.add_slice(slice(fmt::format("s{}", i))));
   ASSERT_TRUE(registry_.add_slice(slice("e")));
   EXPECT_EQ(registry_.slices()[2].name, "e");
 }

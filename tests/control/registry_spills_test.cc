@@ -1,4 +1,6 @@
 // Tests of the spill thresholds that agents ask for, and of operators' words over them.
+#include <fmt/format.h>
+
 #include "control/registry_fixture.h"
 
 namespace rain::control::testing {
@@ -126,7 +128,7 @@ TEST_F(RegistrySpills, remove_slice__forgets_the_wishes) {
   ASSERT_TRUE(registry_.request_spill("s", s_, "b", 2, now_));
   ASSERT_TRUE(registry_.move({2}, "a", true));
   ASSERT_TRUE(registry_.remove_slice("b"));
-  for (int i = 2; i < 64; ++i) ASSERT_TRUE(registry_.add_slice(testing::slice("s" + std::to_string(i))));
+  for (int i = 2; i < 64; ++i) ASSERT_TRUE(registry_.add_slice(testing::slice(fmt::format("s{}", i))));
   ASSERT_TRUE(registry_.add_slice(testing::slice("c")));
   EXPECT_EQ(registry_.slices()[1].name, "c");
   ASSERT_TRUE(registry_.move({2}, "c", false));
