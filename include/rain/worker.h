@@ -29,14 +29,18 @@ struct WorkerOptions {
   /// Tasks that tokens may bring at once, 1..8; a task without a token is refused. 0: no tokens, for racks whose
   /// scheduler pushes.
   unsigned quota = 4;
-  std::uint32_t token_key = 0;              ///< as in the switch's worker table
-  Nanos sync_interval = milliseconds(100);  ///< a token silent for that long is asked after, 1 ms .. 1 min
-  bool busy_poll = false;                   ///< spin instead of sleeping while idle: lower latency, one core
+  std::uint32_t token_key = 0;  ///< as in the switch's worker table
+  /// A token silent for that long is asked after, 1 ms .. 1 min; while the answers say that all is well, less and less
+  /// often, up to 4 times that or 500 ms.
+  Nanos sync_interval = milliseconds(100);
+  bool busy_poll = false;  ///< spin instead of sleeping while idle: lower latency, one core
   /// File that the workers of a server share with its agent (`rain agent`), which then adapts `quota`; made if it is not
   /// there. "": no agent.
   std::string control_block{};
   unsigned control_block_workers = 1;  ///< places in that file, 1..1024
   unsigned control_block_place = 0;    ///< this worker's, below control_block_workers
+  /// Hears, from inside run() or poll(), one line when the switch turns out to lack places for the whole quota; once.
+  std::function<void(const std::string&)> on_note{};
 };
 
 /// One request, as the handler sees it. Valid until the handler returns.

@@ -24,6 +24,14 @@
 //     the switch's ledger is empty: all outstanding levels become unknown and are asked after at once
 //   another epoch
 //     our tokens are dead there: issue ours + 1 on every outstanding level
+//   it is above the quota, not used in this life, and `seen` newer than `consumed`
+//     a token of an earlier life with a higher quota: taken back, and what is bound to it until then is refused
+//
+// How often: after sync_interval; each answer that all is well doubles the pause, up to longest_sync_pause(). So an
+// idle worker asks a few times a second, and a switch that has restarted is noticed within half a second. A question
+// that is not answered is asked again after sync_interval, as often as it takes. But a level that stays without an answer
+// while others get one, kUnansweredLimit times, is one that the switch does not have: it is asked after every
+// kSilentLevelPause only.
 //
 // Levels are unknown at the start, so processes may start in any order and either side may be restarted.
 //
@@ -44,10 +52,10 @@
 // A dispatch that is not accepted either was given up (its client must hear DROP), or repeats one that was
 // answered before (silence: its task may have run). A bit per recent generation tells them apart. Tolerated:
 // when switch and worker are both restarted while a copy of a dispatch is under way, its number may match a
-// new token, and it takes that token's place. A worker that comes back with a smaller quota does not ask after
-// the levels above it: a task that the switch still binds to one is refused, and its client hears so.
+// new token, and it takes that token's place.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -58,6 +66,15 @@
 #include "wire/message.h"
 
 namespace rain::rpc {
+
+inline constexpr Nanos kLongestSyncPause = milliseconds(500);
+inline constexpr std::int64_t kSyncPauseGrowth = 4;  ///< times sync_interval, at most
+/// The pause that the questions of a silent worker grow to.
+constexpr Nanos longest_sync_pause(Nanos sync_interval) {
+  return std::max(sync_interval, std::min(sync_interval * kSyncPauseGrowth, kLongestSyncPause));
+}
+inline constexpr unsigned kUnansweredLimit = 32;
+inline constexpr Nanos kSilentLevelPause = seconds(10);
 
 struct TokenLedgerOptions {
   WorkerId worker{};
@@ -124,6 +141,8 @@ class TokenLedger {
   /// Tokens that are out, those being recalled included.
   unsigned outstanding() const;
   unsigned recalling() const;
+  /// Levels of the quota that the switch does not answer for, though it answers for others: it has fewer levels.
+  unsigned silent_levels() const;
   /// Tasks that spend() accepted and refund() has not seen yet.
   unsigned spent() const { return spent_; }
   Generation generation(Level level) const { return levels_[level.value].generation; }
@@ -138,15 +157,19 @@ class TokenLedger {
 
   struct LevelState {
     State state = State::kHome;
-    bool numbered = false;   // `generation` is ours: a token of this level was out in this life
-    bool recalling = false;  // not kHome: it is to come home, and is not issued again
-    bool asked = false;      // a SYNC_ACK with `sequence` is awaited
-    bool overtaken = false;  // the generation has changed since: the answer tells epoch and boot alone
-    bool probing = false;    // ask even though it is home
+    bool numbered = false;          // `generation` is ours: a token of this level was out in this life
+    bool recalling = false;         // not kHome: it is to come home, and is not issued again
+    bool asked = false;             // a SYNC_ACK with `sequence` is awaited
+    bool overtaken = false;         // the generation has changed since: the answer tells epoch and boot alone
+    bool probing = false;           // ask even though it is home
+    bool foreign = false;           // probing: for a token of an earlier life, which is to be taken back
+    std::uint8_t unanswered = 0;    // questions, while other levels had answers; up to kUnansweredLimit
+    std::uint32_t others_before{};  // answers_ when it was asked
     std::uint16_t sequence = 0;
     Generation generation{};     // newest one that this level has or had out
     std::uint64_t answered = 0;  // bit i: the dispatch of `generation - i` was accepted or refused
     Nanos due{INT64_MIN};        // when to ask next
+    Nanos pause{};               // after the last good answer; 0: there was none
     Nanos give_up_at =
         Nanos::max();  // the last answer said that the token is spent, and no dispatch has come
   };
@@ -164,6 +187,11 @@ class TokenLedger {
   }
   static void renumber(LevelState& level, Generation generation);
   void forget_boot(Nanos now);
+  void all_is_well(LevelState& level, Nanos now);
+  void missed(LevelState& level);
+  void ask_above_quota(Nanos now);
+  template <Sink S>
+  void take_back(unsigned index, const wire::SyncAckFields& ack, unsigned held, Nanos now, S& sink);
 
   template <Sink S>
   void begin_epoch(unsigned held, Nanos now, S& sink);
@@ -193,6 +221,7 @@ class TokenLedger {
   bool met_switch_ = false;
   bool retired_ = false;
   std::uint16_t next_sequence_ = 0;
+  std::uint32_t answers_ = 0;  // to questions of any level
 };
 
 inline TokenLedger::Spend TokenLedger::spend(Level level, Generation generation) {
@@ -236,6 +265,8 @@ bool TokenLedger::on_sync_ack(const wire::Message& message, unsigned held, Nanos
   LevelState& level = levels_[ack.level.value];
   if (!level.asked || level.sequence != message.request_id.value) return false;
   level.asked = level.probing = false;
+  ++answers_;
+  level.unanswered = 0;
 
   const bool new_boot = met_switch_ && ack.boot_id != boot_id_;
   const bool new_epoch = met_switch_ && ack.epoch != epoch_;
@@ -253,6 +284,8 @@ bool TokenLedger::on_sync_ack(const wire::Message& message, unsigned held, Nanos
       establish(ack.level.value, ack, held, now, sink);
     } else if (level.state == State::kOutstanding) {
       compare(ack.level.value, ack, held, now, sink);
+    } else if (level.foreign) {
+      take_back(ack.level.value, ack, held, now, sink);
     }
   }
   top_up(held, now, sink);
@@ -264,6 +297,8 @@ bool TokenLedger::on_sync_ack(const wire::Message& message, unsigned held, Nanos
 inline void TokenLedger::forget_boot(Nanos now) {
   for (LevelState& level : levels_) {
     level.asked = false;
+    level.pause = {};
+    level.unanswered = 0;
     level.give_up_at = Nanos::max();
     if (level.state == State::kHome) continue;
     level.state = State::kUnknown;
@@ -294,8 +329,10 @@ void TokenLedger::establish(unsigned index, const wire::SyncAckFields& ack, unsi
   // Ours is newer only after a change of boot. What is filed of it then was sent by this life, and may be a
   // repeat of a token whose task ran here: it is left to be refused.
   const bool ours_is_newer = level.numbered && level.generation.follows(ack.seen);
+  const bool had_earlier_life = !level.numbered && ack.seen != Generation{};
   if (!ours_is_newer && level.generation != ack.seen) renumber(level, ack.seen);
   level.numbered = true;
+  if (had_earlier_life) ask_above_quota(now);
   if (ours_is_newer || !ack.seen.newer_than(ack.consumed)) return bring_home(level);
   leave_home(level, State::kOutstanding);
   level.give_up_at = Nanos::max();
@@ -314,11 +351,48 @@ void TokenLedger::compare(unsigned index, const wire::SyncAckFields& ack, unsign
     bring_home(level);
   } else if (ack.consumed != level.generation) {
     level.give_up_at = Nanos::max();
+    if (!level.recalling) all_is_well(level, now);
   } else if (now >= level.give_up_at) {
     bring_home(level);
   } else if (level.give_up_at == Nanos::max()) {
     level.give_up_at = now + options_.sync_interval;
   }
+}
+
+/// The token is filed: the next question has time.
+inline void TokenLedger::all_is_well(LevelState& level, Nanos now) {
+  const Nanos last = std::max(level.pause, options_.sync_interval);
+  level.pause = std::min(last * 2, longest_sync_pause(options_.sync_interval));
+  level.due = now + level.pause;
+}
+
+/// The question before was not answered. That nobody else's was either says nothing about this level.
+inline void TokenLedger::missed(LevelState& level) {
+  level.pause = {};
+  if (answers_ == level.others_before || level.unanswered == kUnansweredLimit) return;
+  if (++level.unanswered < kUnansweredLimit || !level.foreign) return;
+  level.foreign = level.probing = false;  // the switch cannot have filed one
+}
+
+/// An earlier life of this worker had tokens out, perhaps more than the quota is now: the next poll() asks.
+inline void TokenLedger::ask_above_quota(Nanos now) {
+  for (unsigned i = quota_; i < kMaxQuota; ++i) {
+    LevelState& level = levels_[i];
+    if (level.state != State::kHome || level.numbered || level.foreign) continue;
+    level.foreign = level.probing = true;
+    level.due = now;
+  }
+}
+
+/// A level above the quota, answered for. The token is not ours to spend: it stays home while it is recalled.
+template <Sink S>
+void TokenLedger::take_back(unsigned index, const wire::SyncAckFields& ack, unsigned held, Nanos now,
+                            S& sink) {
+  LevelState& level = levels_[index];
+  if (level.generation != ack.seen) renumber(level, ack.seen);
+  level.numbered = true;
+  level.foreign = level.probing = ack.seen.newer_than(ack.consumed);
+  if (level.foreign) ask(index, held, now, sink);
 }
 
 /// The level is not home, and is to come there. Where nothing is known of it, that is asked first: only a number
@@ -340,6 +414,7 @@ void TokenLedger::top_up(unsigned held, Nanos now, S& sink) {
       issue(index, held, now, sink);
     } else {
       leave_home(levels_[index], State::kUnknown);
+      levels_[index].foreign = levels_[index].probing = false;
       ask(index, held, now, sink);
     }
   }
@@ -370,6 +445,8 @@ void TokenLedger::issue(unsigned index, unsigned held, Nanos now, S& sink) {
   LevelState& level = levels_[index];
   renumber(level, level.generation.next());
   leave_home(level, State::kOutstanding);
+  level.foreign = level.probing = false;
+  level.pause = {};
   level.give_up_at = Nanos::max();
   level.due = now + options_.sync_interval;
   send(wire::MessageType::kFeedback, index, held, sink);
@@ -406,8 +483,11 @@ template <Sink S>
 void TokenLedger::ask(unsigned index, unsigned held, Nanos now, S& sink) {
   if (retired_) return;
   LevelState& level = levels_[index];
-  level.due = now + options_.sync_interval;
+  if (level.asked) missed(level);
+  const bool silent = level.unanswered == kUnansweredLimit;
+  level.due = now + (silent ? std::max(options_.sync_interval, kSilentLevelPause) : options_.sync_interval);
   level.asked = true;
+  level.others_before = answers_;
   level.overtaken = false;
   level.sequence = next_sequence_++;
   send(wire::MessageType::kSync, index, held, sink);
@@ -429,7 +509,7 @@ void TokenLedger::send(wire::MessageType type, unsigned index, unsigned held, S&
                    .generation = level.generation,
                    .level = Level{static_cast<std::uint8_t>(index)},
                    .queue_length = static_cast<std::uint16_t>(held),
-                   .recall = question && level.recalling && level.numbered};
+                   .recall = question && (level.recalling || level.foreign) && level.numbered};
   sink.send(message, options_.switch_address);
 }
 
@@ -441,7 +521,15 @@ inline unsigned TokenLedger::outstanding() const {
 
 inline unsigned TokenLedger::recalling() const {
   unsigned found = 0;
-  for (const LevelState& level : levels_) found += level.recalling ? 1u : 0u;
+  for (const LevelState& level : levels_)
+    found += level.recalling || (level.foreign && level.numbered) ? 1u : 0u;
+  return found;
+}
+
+inline unsigned TokenLedger::silent_levels() const {
+  unsigned found = 0;
+  for (const LevelState& level : levels_)
+    found += level.state != State::kHome && level.unanswered == kUnansweredLimit ? 1u : 0u;
   return found;
 }
 

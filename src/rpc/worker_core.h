@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "base/drop_counters.h"
 #include "rpc/sink.h"
@@ -57,6 +58,13 @@ struct EndedTask {
   /// worker was idle: what it lost in between. 0: not so.
   Nanos token_round_trip{};
 };
+
+/// For people: the switch does not answer for that many of the quota's levels.
+inline std::string silent_levels_text(WorkerId worker, unsigned quota, unsigned silent) {
+  return "worker " + std::to_string(worker.value) + ": the switch knows no " + std::to_string(silent) +
+         " of the tokens of quota " + std::to_string(quota) + ", so it holds at most " +
+         std::to_string(quota - std::min(quota, silent)) + " tasks: the switch was started with lower quotas";
+}
 
 class WorkerCore {
  public:
@@ -131,6 +139,8 @@ class WorkerCore {
   const EndedTask& last_ended() const { return last_ended_; }
   const DropCounters& drops() const { return drops_; }
   const TokenLedger* ledger() const { return ledger_ ? &*ledger_ : nullptr; }
+  /// As TokenLedger::silent_levels().
+  unsigned silent_levels() const { return ledger_ ? ledger_->silent_levels() : 0; }
 
   /// Time without a task since the start.
   Nanos idle_time(Nanos now) const {

@@ -23,6 +23,8 @@ using Workers = worker::EmulatedWorkers<transport::UdpTransport>;
 constexpr std::size_t kReceiveBufferBytes = std::size_t{4} << 20;
 /// How long a sleep can hide stop().
 constexpr Nanos kLongestSleep = milliseconds(20);
+/// How often all workers are looked through for what only people can mend.
+constexpr Nanos kLookInterval = seconds(1);
 
 transport::UdpTransport open_socket(const EmulatedServerOptions& options) {
   auto socket = transport::UdpTransport::open({.listen = options.listen,
@@ -74,6 +76,7 @@ void EmulatedServer::run() {
   // First the tokens come home, then what is held is served.
   std::optional<Nanos> retire_at;
   bool retired = false;
+  Nanos next_look{};
   while (!retired || workers.held() > 0) {
     const Nanos now = monotonic_now();
     if (!retire_at && stopping_.load(std::memory_order_relaxed)) {
@@ -86,6 +89,13 @@ void EmulatedServer::run() {
     }
     if (workers.poll(now, serve) != 0 || options_.busy_poll) continue;
     const Nanos after = monotonic_now();
+    if (options_.on_note && after >= next_look) {
+      next_look = after + kLookInterval;
+      if (const rpc::WorkerCore* core = workers.one_with_silent_levels()) {
+        options_.on_note(rpc::silent_levels_text(core->id(), core->quota(), core->silent_levels()));
+        options_.on_note = nullptr;
+      }
+    }
     const Nanos due = workers.next_due();
     if (due > after) workers.transport().wait(std::min(due - after, kLongestSleep));
   }

@@ -5,7 +5,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "agent/control_block.h"
@@ -27,6 +29,8 @@ struct EmulatedServerOptions {
   bool busy_poll = false;
   Nanos longest_service = seconds(1);            ///< longer tasks are refused
   const agent::ControlBlock* control = nullptr;  ///< of an agent that adapts them; outlives the server
+  std::function<void(const std::string&)>
+      on_note{};  ///< as WorkerOptions::on_note, for the first worker concerned
 };
 
 class EmulatedServer {

@@ -40,6 +40,8 @@ struct WorkerFlags {
 
 using TokenKeys = std::vector<std::uint32_t>;  // of the server's workers
 
+void print_note(const std::string& text) { std::fputs(("rain worker: " + text + '\n').c_str(), stderr); }
+
 WorkerOptions worker_options(const RackFile& rack, const ServerSection& server, const TokenKeys& keys,
                              unsigned index) {
   return {.id = {static_cast<std::uint16_t>(server.first_id.value + index)},
@@ -48,7 +50,8 @@ WorkerOptions worker_options(const RackFile& rack, const ServerSection& server, 
           .quota = rack.effective_quota(server),
           .token_key = keys[index],
           .sync_interval = server.sync_interval,
-          .busy_poll = server.busy_poll};
+          .busy_poll = server.busy_poll,
+          .on_note = print_note};
 }
 
 /// Preparing may take long, and the signals are blocked: they are asked after here.
@@ -148,7 +151,8 @@ int run_emulated(const RackFile& rack, const ServerSection& server, const TokenK
                           .sync_interval = server.sync_interval,
                           .busy_poll = server.busy_poll,
                           .longest_service = server.app_options.synthetic_limit,
-                          .control = agent == nullptr ? nullptr : &agent->block()});
+                          .control = agent == nullptr ? nullptr : &agent->block(),
+                          .on_note = print_note});
   {
     Threads threads([&workers] { workers.stop(); });
     threads.start([&workers] { workers.run(); });

@@ -129,6 +129,13 @@ class EmulatedWorkers {
     return sum;
   }
 
+  /// The first worker for which the switch lacks levels; nullptr: none.
+  const rpc::WorkerCore* one_with_silent_levels() const {
+    const auto found =
+        std::ranges::find_if(cores_, [](const rpc::WorkerCore& core) { return core.silent_levels() > 0; });
+    return found == cores_.end() ? nullptr : &*found;
+  }
+
   unsigned count() const { return options_.count; }
   const rpc::WorkerCore& core(unsigned index) const { return cores_[index]; }
   const DropCounters& drops() const { return drops_; }  ///< packets that reached no worker

@@ -57,7 +57,17 @@ struct Worker::Impl {
               monotonic_now()) {}
 
   std::size_t poll() {
-    return agent.poll(monotonic_now, [this](const rpc::TaskView& task) { return serve(task); });
+    const std::size_t work =
+        agent.poll(monotonic_now, [this](const rpc::TaskView& task) { return serve(task); });
+    if (work == 0 && options.on_note) note_silent_levels();
+    return work;
+  }
+
+  void note_silent_levels() {
+    const unsigned silent = agent.core().silent_levels();
+    if (silent == 0) return;
+    options.on_note(rpc::silent_levels_text(options.id, agent.core().quota(), silent));
+    options.on_note = nullptr;
   }
 
   tl::expected<Payload, DropReason> serve(const rpc::TaskView& view) {
