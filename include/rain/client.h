@@ -122,6 +122,12 @@ class Client {
   void set_share(std::size_t requests);
   std::size_t share() const;  ///< kNoShare until set_share()
   static constexpr std::size_t kNoShare = SIZE_MAX;
+  /// What whoever gives it a share needs to know: as of the last call of a member function. From any thread.
+  struct Usage {
+    std::size_t open = 0;                ///< requests
+    std::uint64_t refused_by_share = 0;  ///< since open(); with kWait they waited
+  };
+  Usage usage() const;
   /// The back-off window of a type, 1..max_outstanding. Types that are equal modulo 64 share one.
   std::size_t window(TaskType type = {}) const;
   AdmissionStats admission() const;

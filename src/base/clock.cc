@@ -17,7 +17,7 @@ Nanos monotonic_now() {
   return read_clock(CLOCK_MONOTONIC);
 }
 
-Nanos wall_clock_offset() { return read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC); }
+Nanos wall_clock_now() { return read_clock(CLOCK_REALTIME); }
 
 timespec to_timespec(Nanos duration) {
   constexpr std::int64_t kSecond = 1'000'000'000;

@@ -12,9 +12,8 @@ namespace rain {
 /// one host, so points may be compared between them; never between hosts. Thread-safe, about 20 ns.
 Nanos monotonic_now();
 
-/// What to subtract from wall-clock time (since 1970) to get monotonic time, as of now: for the kernel's time
-/// stamps of packets. It jumps when the wall clock is set.
-Nanos wall_clock_offset();
+/// Time since 1970. It jumps when somebody sets it.
+Nanos wall_clock_now();
 
 /// A duration as the system calls that sleep want it.
 timespec to_timespec(Nanos duration);

@@ -82,6 +82,13 @@ struct Client::Impl {
             .back_off = options.back_off};
   }
 
+  /// For usage(), which other threads ask.
+  void show_usage() {
+    const rpc::AdmissionControl& counts = agent->core().admission();
+    shown_open.store(counts.open(), std::memory_order_relaxed);
+    shown_refused.store(counts.refusals(rpc::Limit::kShare), std::memory_order_relaxed);
+  }
+
   void take_share() {
     const std::size_t wanted = share.load(std::memory_order_relaxed);
     agent->core().set_share(static_cast<std::uint32_t>(std::min<std::size_t>(wanted, UINT32_MAX)));
@@ -126,6 +133,12 @@ struct Client::Impl {
   /// False: there is no room.
   bool try_submit(Payload payload, rpc::CallSpec& spec, Nanos now, Callback& callback) {
     take_share();
+    const bool accepted = enter_request(payload, spec, now, callback);
+    show_usage();
+    return accepted;
+  }
+
+  bool enter_request(Payload payload, rpc::CallSpec& spec, Nanos now, Callback& callback) {
     // There is a callback's place for each request that the core admits.
     spec.cookie = free_callbacks.empty() ? 0 : free_callbacks.back();
     const auto accepted = agent->submit(payload, spec, now);
@@ -159,6 +172,7 @@ struct Client::Impl {
       agent->flush(now);
     }
     hearing = false;
+    show_usage();
     return work + (room ? 1 : 0);
   }
 
@@ -208,6 +222,7 @@ struct Client::Impl {
     for (unsigned i = 0; i < kDropReasonCount; ++i) final_drops[i] = drops(static_cast<DropReason>(i));
     final_resent = agent->core().resent();
     final_admission = admission();
+    show_usage();
     agent.reset();
     hearing = false;
   }
@@ -243,6 +258,8 @@ struct Client::Impl {
   std::uint64_t final_resent = 0;
   AdmissionStats final_admission{};
   std::atomic<std::size_t> share{kNoShare};  // written by any thread, taken over by ours
+  std::atomic<std::size_t> shown_open{0};    // and these the other way round
+  std::atomic<std::uint64_t> shown_refused{0};
 };
 
 Expected<Client> Client::open(const ClientOptions& options) {
@@ -293,6 +310,10 @@ std::uint64_t Client::retries_sent() const {
 }
 void Client::set_share(std::size_t requests) { impl_->share.store(requests, std::memory_order_relaxed); }
 std::size_t Client::share() const { return impl_->share.load(std::memory_order_relaxed); }
+Client::Usage Client::usage() const {
+  return {.open = impl_->shown_open.load(std::memory_order_relaxed),
+          .refused_by_share = impl_->shown_refused.load(std::memory_order_relaxed)};
+}
 std::size_t Client::window(TaskType type) const {
   return impl_->agent ? impl_->agent->core().admission().window(type) : impl_->options.max_outstanding;
 }

@@ -85,10 +85,7 @@ int run(const Flags& flags) {
   const RackFile rack = RackFile::read(flags.file);
   const std::vector<std::string> schedulers = split_names(flags.schedulers);
   for (const std::string& scheduler : schedulers) RackFile(rack).set_scheduler(scheduler);
-  LoadPlan plan;
-  plan.switch_address = rack.in_switch.listen;
-  plan.load = load_of(rack.load, rack.servers.front().app, flags.load);
-  plan.app_options = rack.servers.front().app_options;
+  LoadPlan plan = plan_of(rack, flags.load);
   const std::filesystem::path folder = flags.out.empty() ? std::filesystem::path() : make_folder(flags.out);
   Comparison comparison;
   int status = kExitOk;

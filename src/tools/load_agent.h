@@ -66,6 +66,12 @@ class LoadAgent {
   /// Moves the window, before the first poll().
   void start_at(Nanos start) { window_.start = start; }
 
+  /// How long the next request has been due while the share alone kept it back; 0: it is not so.
+  Nanos held_back_by_share(Nanos now) const {
+    if (!blocked_ || client_.core().admission().limit(next_type()) != rpc::Limit::kShare) return {};
+    return std::max(now - next_send(), Nanos{1});
+  }
+
   /// Requests wait for room instead of ending without. Before the first poll(), as start_at().
   void wait_for_room() { wait_for_room_ = true; }
   void set_share(std::uint32_t share) { client_.core().set_share(share); }

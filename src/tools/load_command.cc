@@ -65,19 +65,14 @@ class StopOnSignal {
 
 LoadPlan make_plan(const Flags& flags) {
   LoadPlan plan;
-  std::optional<LoadSection> of_file;
-  std::string default_app = "echo";
   if (!flags.config.empty()) {
     RackFile rack = RackFile::read(flags.config);
     if (!flags.scheduler.empty()) rack.set_scheduler(flags.scheduler);
-    plan.switch_address = rack.in_switch.listen;
-    plan.facts = facts_of(rack);
-    of_file = rack.load;
-    default_app = rack.servers.front().app;
-    plan.app_options = rack.servers.front().app_options;
+    plan = plan_of(rack, flags.load);
   } else {
     if (!flags.scheduler.empty()) check_scheduler(flags.scheduler);
     plan.facts.scheduler = flags.scheduler;
+    plan.load = load_of({}, "echo", flags.load);
   }
   if (!flags.switch_address.empty()) {
     const auto endpoint = parse_endpoint(flags.switch_address);
@@ -95,7 +90,6 @@ LoadPlan make_plan(const Flags& flags) {
   unsigned workers = 0;
   if (reader.integer("workers", workers, 1, dataplane::kMaxWorkers)) plan.facts.workers = workers;
   reader.finish();
-  plan.load = load_of(of_file, default_app, flags.load);
   return plan;
 }
 
@@ -173,7 +167,13 @@ void declare_load_flags(CLI::App& app, LoadFlags& flags) {
   declare("connections", "client sockets, each a thread (2)", "N");
   declare("admission", "a request without room at the client: off, fail or wait (off: nothing holds it back)",
           "MODE");
-  declare("share", "with admission fail or wait: requests open at once, over all connections", "N");
+  declare("share",
+          "with admission fail or wait: requests open at once, over all connections; of a rack with a "
+          "controller: until "
+          "that has spoken",
+          "N");
+  declare("client", "name at the rack's controller (load-HOST-PROCESS)", "NAME");
+  declare("weight", "of this load's share among those that the controller gives (1)", "N");
   declare("arrivals", "poisson, uniform or constant (poisson)", "KIND");
   app.add_flag_callback(
       "--busy-poll", [&flags] { flags.texts.emplace_back("busy_poll", "true"); },
@@ -199,6 +199,21 @@ RackFacts facts_of(const RackFile& rack) {
   }
   facts.depth = depth;
   return facts;
+}
+
+LoadPlan plan_of(const RackFile& rack, const LoadFlags& flags) {
+  const ServerSection& first = rack.servers.front();
+  LoadPlan plan{.switch_address = rack.in_switch.listen,
+                .load = load_of(rack.load, first.app, flags),
+                .facts = facts_of(rack),
+                .app_options = first.app_options};
+  if (!rack.controller) return plan;
+  LoadSection& load = plan.load;
+  if (!load.admission_named) load.admission = LoadAdmission::kWait;
+  if (load.admission == LoadAdmission::kOff) return plan;
+  plan.controller =
+      LoadController{.address = rack.controller->address, .client = load.client, .weight = load.weight};
+  return plan;
 }
 
 double resolve_rate(const Rate& rate, double workers, double mean_service_us) {

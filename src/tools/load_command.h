@@ -23,6 +23,10 @@ LoadSection load_of(const std::optional<LoadSection>& of_file, const std::string
 /// What the report says of a rack.
 RackFacts facts_of(const RackFile& rack);
 
+/// The load of this rack, all but its rate. With a controller it waits for room within its share, unless it was told
+/// otherwise. Throws InputError.
+LoadPlan plan_of(const RackFile& rack, const LoadFlags& flags);
+
 /// Requests a second for a rate, given what `workers` can serve. `mean_service_us` 0: not known; then a share is refused.
 double resolve_rate(const Rate& rate, double workers, double mean_service_us);
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <thread>
 
@@ -43,14 +44,17 @@ std::uint32_t open_limit(double rate_per_second, Nanos timeout) {
 /// One connection: its agent, and what its thread shows of it to the others.
 struct Connection {
   std::unique_ptr<Agent> agent;
+  LoadShare::Connection* share = nullptr;
+  double rate_per_second = 0;
   std::atomic<std::uint64_t> sent{0}, completed{0}, failed{0};
   std::atomic<bool> finished{false};
   std::thread thread;
 
-  void show() {
+  void show(Nanos now) {
     const LoadResults& results = agent->results();
-    std::uint64_t sum_sent = 0, sum_completed = 0, sum_failed = 0;
+    std::uint64_t sum_sent = 0, sum_completed = 0, sum_failed = 0, refused = 0;
     for (const OutcomeCounts* counts : {&results.measured, &results.warmup}) {
+      refused += counts->not_admitted[static_cast<std::size_t>(rpc::Limit::kShare)];
       sum_sent += counts->sent;
       sum_completed += counts->completed;
       sum_failed += counts->failed();
@@ -58,6 +62,11 @@ struct Connection {
     sent.store(sum_sent, std::memory_order_relaxed);
     completed.store(sum_completed, std::memory_order_relaxed);
     failed.store(sum_failed, std::memory_order_relaxed);
+    const double held_back_s = static_cast<double>(agent->held_back_by_share(now).value) * 1e-9;
+    const auto waiting = static_cast<std::uint32_t>(std::ceil(held_back_s * rate_per_second));
+    share->open.store(agent->outstanding(), std::memory_order_relaxed);
+    share->waiting.store(waiting, std::memory_order_relaxed);
+    share->refused.store(refused, std::memory_order_relaxed);
   }
 };
 
@@ -76,14 +85,15 @@ void run_connection(Connection& connection, bool busy_poll, const std::atomic<bo
       stopped = true;
     }
     if (now >= next_show) {
-      connection.show();
+      connection.show(now);
       next_show = now + kLongestSleep;
     }
+    agent.set_share(connection.share->share.load(std::memory_order_relaxed));
     if (agent.poll(now) != 0 || busy_poll) continue;
     const Nanos after = monotonic_now();
     if (agent.next_due() > after) agent.transport().wait(std::min(agent.next_due() - after, kLongestSleep));
   }
-  connection.show();
+  connection.show(monotonic_now());
   connection.finished.store(true, std::memory_order_release);
 }
 
@@ -108,10 +118,6 @@ tl::expected<std::unique_ptr<Agent>, std::string> open_agent(const LoadPlan& pla
   auto agent = std::make_unique<Agent>(std::move(*socket), options, window, std::move(*workload), app,
                                        app.make_builder(load.classes, seed), monotonic_now());
   if (load.admission == LoadAdmission::kWait) agent->wait_for_room();
-  if (load.share) {
-    const std::uint32_t rest = *load.share % load.connections;
-    agent->set_share(*load.share / load.connections + (index < rest ? 1 : 0));
-  }
   return agent;
 }
 
@@ -141,7 +147,7 @@ void watch(const std::vector<std::unique_ptr<Connection>>& connections, const Lo
 }
 
 Report report_of(const LoadPlan& plan, const std::vector<std::unique_ptr<Connection>>& connections,
-                 Nanos started) {
+                 const LoadShare& share, Nanos started) {
   LoadResults results(plan.load.classes.size());
   for (const auto& connection : connections) {
     results.merge(connection->agent->results());
@@ -161,7 +167,8 @@ Report report_of(const LoadPlan& plan, const std::vector<std::unique_ptr<Connect
   }
   if (plan.load.admission != LoadAdmission::kOff) {
     report.admission = AdmissionReport{.mode = std::string(load_admission_name(plan.load.admission)),
-                                       .share = plan.load.share,
+                                       .share = share.total(),
+                                       .told_by_controller = share.told_by_controller(),
                                        .back_offs = results.back_offs,
                                        .windows = results.windows};
   }
@@ -236,12 +243,19 @@ tl::expected<Report, std::string> run_load(const LoadPlan& plan, const std::atom
   if (!app) return tl::unexpected(app.error());
   const Nanos started = monotonic_now();
   LoadWindow window{.start = started, .warmup = plan.load.warmup, .duration = plan.load.duration};
+  LoadShare share(plan.load.connections, plan.load.share);
   std::vector<std::unique_ptr<Connection>> connections;
   for (unsigned i = 0; i < plan.load.connections; ++i) {
     auto agent = open_agent(plan, window, **app, i);
     if (!agent) return tl::unexpected(agent.error());
     connections.push_back(std::make_unique<Connection>());
     connections.back()->agent = std::move(*agent);
+    connections.back()->share = &share.connection(i);
+    connections.back()->rate_per_second = plan.rate_per_second / plan.load.connections;
+  }
+  if (plan.controller) {
+    if (std::string problem = share.attach(*plan.controller); !problem.empty())
+      return tl::unexpected(problem);
   }
   // Only now: to open many connections takes longer than the first requests may be late.
   window.start = monotonic_now() + kStartDelay;
@@ -261,7 +275,8 @@ tl::expected<Report, std::string> run_load(const LoadPlan& plan, const std::atom
   }
   watch(connections, window, on_progress);
   for (const auto& connection : connections) connection->thread.join();
-  return report_of(plan, connections, started);
+  share.detach();
+  return report_of(plan, connections, share, started);
 }
 
 std::string probe(const LoadPlan& plan, Nanos patience, const std::atomic<bool>& stop) {

@@ -14,6 +14,7 @@
 #include "base/endpoint.h"
 #include "base/time.h"
 #include "tools/load_section.h"
+#include "tools/load_share.h"
 #include "tools/report.h"
 
 namespace rain::tools {
@@ -30,7 +31,8 @@ struct LoadPlan {
   LoadSection load{};
   double rate_per_second = 0;
   RackFacts facts{};
-  apps::AppOptions app_options{};  ///< as the rack's workers have them
+  apps::AppOptions app_options{};              ///< as the rack's workers have them
+  std::optional<LoadController> controller{};  ///< only with an admission that heeds a share
 };
 
 /// How far a running load is, summed over its threads.

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "apps/app.h"
+#include "control/shares.h"
 
 namespace rain::tools {
 namespace {
@@ -76,6 +77,7 @@ void LoadSection::read_admission(TomlReader& reader) {
   std::string name(load_admission_name(admission));
   if (reader.choice("admission", name, kAdmissions)) {
     admission = static_cast<LoadAdmission>(std::ranges::find(kAdmissions, name) - kAdmissions.begin());
+    admission_named = true;
   }
   std::uint32_t requests = 0;
   if (reader.integer("share", requests, 1, kMaxShare, "requests open at once")) share = requests;
@@ -83,6 +85,8 @@ void LoadSection::read_admission(TomlReader& reader) {
   if (share && *share < connections) {
     reader.refuse("share", fmt::format("at least 1 for each of the {} connections", connections));
   }
+  reader.name("client", client);
+  reader.integer("weight", weight, 1, control::kMaxShareWeight);
 }
 
 void LoadSection::read_classes(TomlReader& reader) {

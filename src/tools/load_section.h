@@ -36,7 +36,10 @@ struct LoadSection {
   bool busy_poll = false;
   LoadAdmission admission = LoadAdmission::kOff;
   std::optional<std::uint32_t>
-      share{};  ///< requests open at once, over all connections; at least one for each
+      share{};                   ///< requests open at once, over all connections; at least one for each
+  bool admission_named = false;  ///< else a rack's controller makes it kWait
+  std::string client{};          ///< name at the rack's controller; "": made of host and process
+  unsigned weight = 1;           ///< there
   /// What their demands are of depends on the application: synthetic: time that the task runs; rocksdb: keys
   /// touched; echo: bytes of payload. Complete after complete(): at least one, each with its type.
   std::vector<workload::ClassSpec> classes{};

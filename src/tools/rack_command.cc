@@ -23,14 +23,6 @@ struct Flags {
   bool json = false;
 };
 
-LoadPlan make_plan(const RackFile& rack, const Flags& flags) {
-  return {.switch_address = rack.in_switch.listen,
-          .load = load_of(rack.load, rack.servers.front().app, flags.load),
-          .rate_per_second = 0,
-          .facts = facts_of(rack),
-          .app_options = rack.servers.front().app_options};
-}
-
 /// Says what went wrong while the rack was stopped. True when something did.
 bool complain(const RackRun::Stopped& stopped) {
   if (stopped.problem.empty()) return false;
@@ -60,7 +52,7 @@ int run(const Flags& flags) {
     throw InputError("--json and --out are for a load: [load] in the file, or --load");
   }
   if (!flags.out.empty()) check_writable(flags.out);
-  LoadPlan plan = make_plan(rack, flags);
+  LoadPlan plan = plan_of(rack, flags.load);
   Supervisor supervisor("rain rack", stderr);
   RackRun run(supervisor, rack);
   if (!run.start(plan)) {

@@ -65,6 +65,7 @@ ordered_json admission_json(const Report& report) {
   }
   return {{"mode", admission.mode},
           {"share", or_null(admission.share)},
+          {"told_by_controller", admission.told_by_controller},
           {"back_offs", admission.back_offs},
           {"windows", windows},
           {"wait_us", summary_json(report.admission_us)}};
@@ -74,8 +75,9 @@ std::string admission_line(const Report& report) {
   if (!report.admission) return {};
   const AdmissionReport& admission = *report.admission;
   std::string text =
-      fmt::format("  admission: {}, share {}, windows narrowed {} times, at the end", admission.mode,
-                  admission.share ? std::to_string(*admission.share) : "unlimited", admission.back_offs);
+      fmt::format("  admission: {}, share {}{}, windows narrowed {} times, at the end", admission.mode,
+                  admission.share ? std::to_string(*admission.share) : "unlimited",
+                  admission.told_by_controller ? " by the controller" : "", admission.back_offs);
   for (std::size_t i = 0; i < admission.windows.size(); ++i) {
     text += fmt::format("{} {} {}", i == 0 ? "" : ",", report.classes[i].name, admission.windows[i]);
   }

@@ -73,7 +73,8 @@ struct SocketCounts {
 /// What the generator's clients did to hold the load back.
 struct AdmissionReport {
   std::string mode;                    ///< fail or wait
-  std::optional<std::uint32_t> share;  ///< requests open at once, over all connections
+  std::optional<std::uint32_t> share;  ///< requests open at once, over all connections, at the end
+  bool told_by_controller = false;     ///< the share
   std::uint64_t back_offs = 0;         ///< times that a window was narrowed, warm-up included
   std::vector<std::uint64_t>
       windows;  ///< at the end, in the order of the classes, summed over the connections

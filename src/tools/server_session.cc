@@ -1,13 +1,11 @@
 #include "tools/server_session.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
-#include "base/clock.h"
-#include "base/prng.h"
+#include "control/rpc/incarnation.h"
 #include "tools/input_error.h"
 
 namespace rain::tools {
@@ -15,15 +13,8 @@ namespace {
 
 constexpr Nanos kGoodbyePatience = seconds(1);
 
-/// Differs from that of any earlier life of this server.
-std::uint64_t make_incarnation() {
-  return SplitMix64(static_cast<std::uint64_t>((monotonic_now() + wall_clock_offset()).value) ^
-                    static_cast<std::uint64_t>(getpid()) << 48)
-      .next();
-}
-
 control::ServerClaim claim_of(const RackFile& rack, const ServerSection& server) {
-  control::ServerClaim claim{.name = server.name, .incarnation = make_incarnation(), .workers = {}};
+  control::ServerClaim claim{.name = server.name, .incarnation = control::make_incarnation(), .workers = {}};
   for (unsigned i = 0; i < server.workers; ++i) {
     control::WorkerClaim& worker = claim.workers.emplace_back();
     worker.id.value = static_cast<std::uint16_t>(server.first_id.value + i);

@@ -246,7 +246,7 @@ std::span<RxPacket> UdpTransport::receive(Nanos now) {
   // may be set while we run. No packet came later than it was read; but it may have come after `now`, as the answer to
   // what this cycle has just sent.
   const Nanos read = kernel_time_stamps_ ? monotonic_now() : now;
-  const Nanos wall_offset = kernel_time_stamps_ ? wall_clock_offset() : Nanos{};
+  const Nanos wall_offset = kernel_time_stamps_ ? wall_clock_now() - read : Nanos{};
   const auto received = static_cast<std::size_t>(count);
   for (std::size_t i = 0; i < received; ++i) {
     RxPacket& packet = rings.packets[i];

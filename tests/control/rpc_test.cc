@@ -2,12 +2,10 @@
 #include <condition_variable>
 #include <deque>
 
-#include "base/clock.h"
 #include "control/certificates.h"
-#include "control/registry_fixture.h"
+#include "control/controller_fixture.h"
 #include "control/rpc/admin_client.h"
 #include "control/rpc/client_link.h"
-#include "control/rpc/controller_server.h"
 #include "control/rpc/server_link.h"
 #include "control/rpc/switch_link.h"
 
@@ -58,31 +56,8 @@ class Watched {
   T value_{};
 };
 
-class Rpc : public ::testing::Test {
+class Rpc : public testing::ControllerFixture {
  protected:
-  void start(const TlsFiles& tls = {}, std::uint16_t port = 0, std::uint64_t instance = 7) {
-    ControllerOptions options{.registry = testing::options(instance),
-                              .slices = {testing::slice("a"), testing::slice("b", true)},
-                              .types = {{{1}, {0}}},
-                              .saved = saved_};
-    options.save = [this](const SavedState& state) { return saved_ = state, ""; };
-    controller_ = *Controller::open(std::move(options), monotonic_now());
-    auto server = ControllerServer::start(*controller_, {Endpoint::v4(127, 0, 0, 1, port), tls});
-    ASSERT_TRUE(server) << server.error();
-    server_ = std::move(*server);
-    address_ = {server_->local(), tls};
-  }
-  void stop() {
-    server_.reset();
-    controller_.reset();
-  }
-  /// On the same port, with or without what it knew.
-  void restart(bool keeps_state) {
-    stop();
-    if (!keeps_state) saved_.reset();
-    start(address_.tls, address_.endpoint.port, keeps_state ? 7 : 8);
-  }
-
   std::unique_ptr<ServerLink> server_link(const ServerClaim& claim) {
     auto link = ServerLink::open({address_, claim},
                                  {.orders = [this](const ServerOrders& orders) { orders_.set(orders); },
@@ -148,10 +123,6 @@ class Rpc : public ::testing::Test {
   };
   using Applied = std::deque<std::vector<softswitch::TableChange>>;
 
-  std::optional<SavedState> saved_;
-  std::unique_ptr<Controller> controller_;
-  std::unique_ptr<ControllerServer> server_;
-  ControllerAddress address_;
   Watched<ServerOrders> orders_;
   Watched<Refused> refused_;
   Watched<std::string> notes_;
@@ -354,11 +325,12 @@ TEST_F(Rpc, client_link__hears_its_share) {
   ASSERT_TRUE(workers->wait_for_orders(kPatience));
   Watched<std::uint32_t> share;
   const auto client = [&](const std::string& name, Watched<std::uint32_t>& told, std::uint32_t wanted) {
-    return *ClientLink::open({address_, name, 1, 1}, {.usage =
-                                                          [wanted] {
-                                                            return ClientUsage{0, wanted};
-                                                          },
-                                                      .share = [&told](std::uint32_t n) { told.set(n); }});
+    return *ClientLink::open({.controller = address_, .name = name},
+                             {.usage =
+                                  [wanted] {
+                                    return ClientUsage{0, wanted};
+                                  },
+                              .share = [&told](std::uint32_t n) { told.set(n); }});
   };
   const auto first = client("c", share, 10000);
   ASSERT_TRUE(share.wait_until([](std::uint32_t n) { return n == 2004; }));
@@ -376,7 +348,7 @@ TEST_F(Rpc, client_link__hears_its_share) {
 TEST_F(Rpc, client_link__controller_restarts__goes_on) {
   start();
   Watched<std::uint32_t> share;
-  const auto client = *ClientLink::open({address_, "c", 1, 1},
+  const auto client = *ClientLink::open({.controller = address_, .name = "c"},
                                         {.usage = [] { return ClientUsage{}; },
                                          .share = [&](std::uint32_t n) { share.set(n); },
                                          .note = [this](const std::string& text) { notes_.set(text); }});

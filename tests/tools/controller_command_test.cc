@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tools/run_rain.h"
@@ -106,6 +107,77 @@ TEST_F(ControllerCommand, run__a_rack_is_changed_while_it_runs) {
   rack.send_signal(SIGTERM);
   const Finished finished = rack.finish();
   EXPECT_EQ(finished.status, 0) << finished.err;
+}
+
+/// A rack for 100 requests at once, that serves 40 in a second, with a controller.
+class LoadsOfAController : public ::testing::Test {
+ protected:
+  static std::string content(unsigned port) {
+    const auto at = [port](unsigned n) { return std::to_string(port + n); };
+    return "[switch]\nlisten = '127.0.0.1:" + at(0) +
+           "'\n[[slice]]\nname = 'a'\nqueue_capacity = 84\n[[server]]\nname = 's'\nport = " + at(1) +
+           "\nworkers = 4\nquota = 4\napp = 'synthetic'\nemulate = true\n[controller]\nlisten = '127.0.0.1:" +
+           at(2) + "'\nlease = '1s'\n[load]\nservice = 'const:100ms'\nrate = '2k'\nduration = '10min'\n" +
+           "warmup = '0'\ntimeout = '5s'\nconnections = 1\n";
+  }
+  /// The clients' names and shares, as the controller tells them.
+  std::map<std::string, unsigned> shares() const {
+    const Finished finished = run_rain({"ctl", "status", "--json", "--config", file_.path()});
+    std::map<std::string, unsigned> found;
+    if (finished.status != 0) return found;
+    const nlohmann::json status = nlohmann::json::parse(finished.out);
+    for (const auto& one : status["clients"]) found[one["name"]] = one["share"].get<unsigned>();
+    return found;
+  }
+  bool wait_for_shares(const std::map<std::string, unsigned>& wanted) const {
+    for (int tries = 0; tries < 1000; ++tries) {
+      if (shares() == wanted) return true;
+    }
+    return false;
+  }
+
+  std::uint16_t port_ = testing::free_ports(3);
+  ScratchFile file_{"rack.toml", content(port_)};
+};
+
+TEST_F(LoadsOfAController, load__weights_divide_the_room__a_killed_ones_part_comes_back) {
+  Running rack({"rack", file_.path(), "--no-load"});
+  ASSERT_TRUE(rack.wait_for("rack ready: ")) << rack.err();
+  Running light({"load", "--config", file_.path(), "--client", "light", "--json"});
+  {
+    Running heavy({"load", "--config", file_.path(), "--client", "heavy", "--weight", "3"});
+    EXPECT_TRUE(wait_for_shares({{"heavy", 75}, {"light", 25}})) << heavy.err() << light.err();
+    heavy.send_signal(SIGKILL);
+    heavy.finish();
+  }
+  EXPECT_TRUE(wait_for_shares({{"light", 100}})) << "after the lease";
+  light.send_signal(SIGTERM);
+  const Finished finished = light.finish();
+  EXPECT_THAT(finished.err, HasSubstr("load: the controller is reached"));
+  const nlohmann::json report = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(report["admission"]["mode"], "wait");
+  EXPECT_EQ(report["admission"]["told_by_controller"], true);
+  EXPECT_EQ(report["admission"]["share"], 100);
+  EXPECT_FALSE(report["outcomes"]["dropped"].contains("queue_full")) << finished.out;
+}
+
+TEST_F(LoadsOfAController, load__the_controller_is_away__goes_on_with_what_was_configured) {
+  Running in_switch({"switch", "--config", file_.path()});
+  Running servers({"worker", "--config", file_.path()});
+  {
+    Running controller({"controller", "--config", file_.path()});
+    ASSERT_TRUE(servers.wait_for("ready: ")) << servers.err();
+    ASSERT_TRUE(in_switch.wait_for("reached")) << in_switch.err();
+  }
+  const std::vector<std::string> load{"load",       "--config", file_.path(), "--rate",   "100",
+                                      "--duration", "300ms",    "--share",    "7",        "--admission",
+                                      "fail",       "--json",   "--service",  "const:1ms"};
+  const Finished finished = run_rain(load);
+  EXPECT_EQ(finished.status, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("cannot be reached"));
+  const nlohmann::json report = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(report["admission"]["share"], 7);
+  EXPECT_EQ(report["admission"]["told_by_controller"], false);
 }
 
 TEST_F(ControllerCommand, run__restarts__is_what_it_was) {

@@ -14,18 +14,19 @@ namespace rain::control {
 
 struct ClientLinkOptions {
   ControllerAddress controller{};
-  std::string name{};             ///< unique in the rack
-  std::uint64_t incarnation = 0;  ///< differs for each life
-  std::uint32_t weight = 1;       ///< 1..kMaxShareWeight
+  std::string name{};           ///< unique in the rack; "": KIND-HOST-PROCESS
+  std::string kind = "client";  ///< what a made name begins with
+  std::uint32_t weight = 1;     ///< 1..kMaxShareWeight
 };
 
+/// What clients say of themselves, as ClientLink asks for it.
 struct ClientUsage {
   std::uint32_t in_use = 0;  ///< requests in flight
   std::uint32_t wanted = 0;  ///< those and the ones that wait for room
 };
 
 struct ClientLinkHooks {
-  std::function<ClientUsage()> usage{};
+  std::function<ClientUsage()> usage{};              ///< called once for each heartbeat
   std::function<void(std::uint32_t share)> share{};  ///< each time it changes
   /// One line when the controller was reached, lost, or cannot be reached, each once.
   std::function<void(const std::string&)> note{};

@@ -72,7 +72,7 @@ void silence_library() {
   gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
-std::int64_t unix_seconds_now() { return (monotonic_now() + wall_clock_offset()).value / 1'000'000'000; }
+std::int64_t unix_seconds_now() { return wall_clock_now().value / 1'000'000'000; }
 
 std::optional<std::string> read_pem(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);

@@ -1,0 +1,125 @@
+// Public clients that have their share from a live controller: divided by weight, lent, called back, kept while it is away.
+#include "rain/client_share.h"
+
+#include "base/endpoint_text.h"
+#include "control/controller_fixture.h"
+#include "transport/udp.h"
+
+namespace rain {
+namespace {
+
+using control::testing::ControllerFixture;
+
+constexpr std::size_t kRoom = 2000;  // of the controller's two slices
+constexpr Nanos kPatience = seconds(60);
+
+/// Its requests are answered by nobody: each is open for its timeout.
+class UnansweredClient {
+ public:
+  UnansweredClient(const std::string& switch_address, const ClientShareOptions& options)
+      : client_(Client::open({.switch_address = switch_address, .timeout = milliseconds(20)}).value()) {
+    client_.set_share(0);  // until the controller has spoken
+    auto share = ClientShare::open(client_, options);
+    EXPECT_TRUE(share) << share.error().message();
+    if (share) share_.emplace(std::move(*share));
+  }
+
+  /// Opens as many requests as it may, if it wants to.
+  void step() {
+    client_.poll();
+    while (hungry && client_.submit({}, {}, nullptr)) {
+    }
+  }
+  std::size_t share() const { return client_.share(); }
+  std::size_t open() const { return client_.outstanding(); }
+  void leave() { share_.reset(); }
+
+  bool hungry = true;
+
+ private:
+  Client client_;
+  std::optional<ClientShare> share_;
+};
+
+class ClientShareTest : public ControllerFixture {
+ protected:
+  std::unique_ptr<UnansweredClient> client(unsigned weight) {
+    return std::make_unique<UnansweredClient>(
+        format_endpoint(mute_.local()),
+        ClientShareOptions{.controller_address = format_endpoint(address_.endpoint), .weight = weight});
+  }
+  template <typename Done>
+  static bool step_until(UnansweredClient& a, UnansweredClient& b, Done done) {
+    for (const Nanos limit = monotonic_now() + kPatience; !done();) {
+      if (monotonic_now() > limit) return false;
+      a.step();
+      b.step();
+      // A request may leave while its client is told of a lower share.
+      EXPECT_LE(a.open() + b.open(), kRoom + 2);
+    }
+    return true;
+  }
+
+  transport::UdpTransport mute_ =
+      transport::UdpTransport::open({.listen = Endpoint::v4(127, 0, 0, 1, 0)}).value();
+};
+
+TEST_F(ClientShareTest, open__two_that_want_all_share_by_weight) {
+  start();
+  const auto heavy = client(3);
+  const auto light = client(1);
+  EXPECT_TRUE(step_until(*heavy, *light, [&] { return heavy->share() == 1500 && light->share() == 500; }))
+      << heavy->share() << ' ' << light->share();
+  EXPECT_TRUE(step_until(*heavy, *light, [&] { return heavy->open() == 1500 && light->open() == 500; }));
+}
+
+TEST_F(ClientShareTest, open__what_is_not_used_is_lent_and_called_back) {
+  start();
+  const auto heavy = client(3);
+  const auto light = client(1);
+  heavy->hungry = false;
+  EXPECT_TRUE(step_until(*heavy, *light, [&] { return light->open() > 1500; })) << "lent";
+  heavy->hungry = true;
+  EXPECT_TRUE(step_until(*heavy, *light, [&] { return heavy->open() == 1500 && light->open() <= 500; }))
+      << "called back";
+  light->hungry = false;
+  EXPECT_TRUE(step_until(*heavy, *light, [&] { return heavy->open() > 1800; })) << "and the other way round";
+}
+
+TEST_F(ClientShareTest, destructor__gives_the_share_back) {
+  start();
+  const auto stays = client(1);
+  const auto goes = client(1);
+  ASSERT_TRUE(step_until(*stays, *goes, [&] { return stays->share() == 1000 && goes->share() == 1000; }));
+  goes->hungry = false;
+  goes->leave();
+  EXPECT_TRUE(step_until(*stays, *goes, [&] { return stays->share() == kRoom; }));
+}
+
+TEST_F(ClientShareTest, open__while_the_controller_is_away_the_share_stays) {
+  start();
+  const auto one = client(1);
+  const auto other = client(1);
+  ASSERT_TRUE(step_until(*one, *other, [&] { return one->share() == 1000 && other->share() == 1000; }));
+  stop();
+  const auto late = client(1);
+  EXPECT_EQ(late->share(), 0u) << "what set_share() said";
+  EXPECT_EQ(one->share(), 1000u);
+  start({}, address_.endpoint.port);
+  EXPECT_TRUE(step_until(*one, *late, [&] { return late->share() > 600; }));
+}
+
+TEST_F(ClientShareTest, open__bad_options_are_named) {
+  Client client = Client::open({.switch_address = format_endpoint(mute_.local())}).value();
+  const auto problem = [&](const ClientShareOptions& options) {
+    const auto share = ClientShare::open(client, options);
+    EXPECT_FALSE(share);
+    return share ? std::string() : share.error().message();
+  };
+  EXPECT_THAT(problem({.controller_address = "nowhere"}), ::testing::HasSubstr("controller_address"));
+  EXPECT_THAT(problem({.weight = 0}), ::testing::HasSubstr("weight is 0; allowed: 1..1000"));
+  EXPECT_THAT(problem({.controller_address = "10.0.0.1:9700"}), ::testing::HasSubstr("without TLS"));
+}
+
+}  // namespace
+}  // namespace rain
