@@ -1,41 +1,12 @@
 // The public client on loopback sockets: every way to call, every way to be refused.
-#include "rain/client.h"
-
-#include <gtest/gtest.h>
-
 #include <coroutine>
 #include <exception>
 #include <vector>
 
-#include "test_rack.h"
+#include "client_fixture.h"
 
 namespace rain {
 namespace {
-
-class ClientTest : public testing::Test {
- protected:
-  Client open(ClientOptions options = {}) {
-    options.switch_address = rack.switch_address();
-    auto client = Client::open(options);
-    EXPECT_TRUE(client) << client.error().message();
-    return *std::move(client);
-  }
-  /// Steps rack and client until `done()`.
-  template <typename Done>
-  bool run(Client& client, Done done) {
-    return step_until([&] { rack.poll(), client.poll(); }, done);
-  }
-  /// A socket that nobody answers on.
-  static transport::UdpTransport mute() {
-    return transport::UdpTransport::open({.listen = Endpoint::v4(127, 0, 0, 1, 0)}).value();
-  }
-  static void send_raw(transport::UdpTransport& from, std::string_view bytes, std::uint16_t port) {
-    from.send({}, as_payload(bytes), Endpoint::v4(127, 0, 0, 1, port));
-    from.flush({});
-  }
-
-  TestRack rack;
-};
 
 TEST_F(ClientTest, call__returns_the_workers_reply) {
   rack.start();
@@ -143,122 +114,6 @@ TEST_F(ClientTest, submit__from_inside_a_callback) {
   };
   next();
   ASSERT_TRUE(run(client, [&] { return left == 0; }));
-}
-
-TEST_F(ClientTest, submit__pushes_back_at_the_limit) {
-  int called = 0;  // outlives the client, which ends open requests when it goes
-  Client client = open({.max_outstanding = 2});
-  const auto count = [&called](const Client::Result&) { ++called; };
-  ASSERT_TRUE(client.submit({}, {}, count) && client.submit({}, {}, count));
-  const auto refused = client.submit({}, {}, count);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, ErrorKind::kBackpressure);
-  ASSERT_TRUE(run(client, [&] { return called == 2; }));
-  EXPECT_TRUE(client.submit({}, {}, count));
-}
-
-TEST_F(ClientTest, set_share__limits_what_is_open_and_nothing_else) {
-  int called = 0;
-  Client client = open();
-  const auto count = [&called](const Client::Result& result) { called += result ? 1 : 0; };
-  EXPECT_EQ(client.share(), Client::kNoShare);
-  ASSERT_TRUE(client.submit({}, {}, count) && client.submit({}, {}, count));
-  client.set_share(1);
-  EXPECT_EQ(client.share(), 1u);
-  EXPECT_EQ(client.submit({}, {}, count).error().kind, ErrorKind::kBackpressure);
-  ASSERT_TRUE(run(client, [&] { return called == 2; })) << "what was open ends";
-  EXPECT_TRUE(client.submit({}, {}, count));
-  EXPECT_FALSE(client.submit({}, {}, count));
-  EXPECT_EQ(client.admission().refused_by_share, 2u);
-  EXPECT_EQ(client.admission().refused_by_max_outstanding, 0u);
-  client.set_share(0);
-  ASSERT_TRUE(run(client, [&] { return called == 3; }));
-  EXPECT_FALSE(client.submit({}, {}, count));
-  client.close();
-  EXPECT_EQ(client.admission().refused_by_share, 3u) << "counters outlive the socket";
-}
-
-TEST_F(ClientTest, submit__waits_until_there_is_room) {
-  rack.start();
-  int called = 0;
-  Client client = open({.max_outstanding = 2, .timeout = seconds(10), .admission = Admission::kWait});
-  const auto count = [&called](const Client::Result& result) { called += result ? 1 : 0; };
-  for (int i = 0; i < 50; ++i) {
-    ASSERT_TRUE(client.submit({}, {}, count));
-    ASSERT_LE(client.outstanding(), 2u);
-  }
-  EXPECT_GE(called, 48);
-  EXPECT_GT(client.admission().refused_by_max_outstanding, 0u);
-  ASSERT_TRUE(client.call({})) << "call() waits too";
-}
-
-TEST_F(ClientTest, submit__waits_no_longer_than_the_timeout) {
-  Client client = open({.max_outstanding = 1, .timeout = seconds(100), .admission = Admission::kWait});
-  ASSERT_TRUE(client.submit({}, {}, nullptr));
-  EXPECT_EQ(client.submit({}, {.timeout = milliseconds(2)}, nullptr).error().kind, ErrorKind::kBackpressure);
-  EXPECT_EQ(client.submit({}, {.deadline = milliseconds(2)}, nullptr).error().kind, ErrorKind::kBackpressure);
-}
-
-TEST_F(ClientTest, submit__waiting_hears_of_a_share_that_another_thread_sets) {
-  rack.start();
-  Client client = open({.timeout = seconds(10), .admission = Admission::kWait});
-  client.set_share(0);
-  std::thread other([&client] { client.set_share(1); });
-  const Client::Result reply = client.call(as_payload("ping"));
-  other.join();
-  ASSERT_TRUE(reply) << reply.error().message();
-}
-
-TEST_F(ClientTest, submit__from_inside_a_callback_is_refused_rather_than_waiting) {
-  Client client = open({.max_outstanding = 1, .admission = Admission::kWait});
-  std::optional<ErrorKind> refusal;
-  ASSERT_TRUE(client.submit({}, {}, [&](const Client::Result&) {
-    ASSERT_TRUE(client.submit({}, {}, nullptr));
-    refusal = client.submit({}, {}, nullptr).error().kind;
-  }));
-  ASSERT_TRUE(run(client, [&] { return refusal.has_value(); }));
-  EXPECT_EQ(refusal, ErrorKind::kBackpressure);
-}
-
-TEST_F(ClientTest, on_room__is_called_once_when_room_is_back) {
-  int rooms = 0;
-  Client* the_client = nullptr;
-  Client client = open({.max_outstanding = 2, .admission = Admission::kCallback, .on_room = [&] {
-                          ++rooms;
-                          EXPECT_TRUE(the_client->submit(as_payload("late"), {}, nullptr));
-                        }});
-  the_client = &client;
-  ASSERT_TRUE(client.submit({}, {}, nullptr) && client.submit({}, {}, nullptr));
-  ASSERT_TRUE(run(client, [&] { return client.outstanding() == 0; }));
-  EXPECT_EQ(rooms, 0) << "nobody was refused";
-  ASSERT_TRUE(client.submit({}, {}, nullptr) && client.submit({}, {}, nullptr));
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(client.submit({}, {}, nullptr));
-  ASSERT_TRUE(run(client, [&] { return rack.worker().stats().served == 5 && client.outstanding() == 0; }));
-  EXPECT_EQ(rooms, 1);
-}
-
-TEST_F(ClientTest, window__narrows_when_the_rack_is_overloaded) {
-  const auto dropper = [](Client& client) {
-    const auto ignore = [](const Client::Result&) {};
-    for (int i = 0; i < 16; ++i) ASSERT_TRUE(client.submit({}, {.deadline = Nanos{1}}, ignore));
-  };
-  rack.handler = [](const Task&, ReplyBuffer&) {
-    const Nanos until = monotonic_now() + microseconds(10);
-    while (monotonic_now() < until) {
-    }
-  };
-  Client client = open();
-  dropper(client);
-  ASSERT_TRUE(run(client, [&] { return client.outstanding() == 0; }));
-  ASSERT_GT(client.drops(DropReason::kDeadlinePassed), 0u);
-  EXPECT_LT(client.window(), 16u);
-  EXPECT_EQ(client.window({1}), 4096u);
-  EXPECT_GE(client.admission().back_offs, 1u);
-
-  Client careless = open({.back_off = false});
-  dropper(careless);
-  ASSERT_TRUE(run(careless, [&] { return careless.outstanding() == 0; }));
-  EXPECT_EQ(careless.window(), 4096u);
 }
 
 TEST_F(ClientTest, submit__refuses_bad_calls_before_anything_is_sent) {
