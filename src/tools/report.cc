@@ -84,7 +84,7 @@ std::string admission_line(const Report& report) {
   return text + '\n';
 }
 
-constexpr std::string_view kRowFormat = "  {:<24}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n";
+constexpr std::string_view kRowFormat = "  {:<24}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n";
 
 std::string row(std::string_view name, const Summary& summary) {
   return fmt::format(kRowFormat, name, summary.count, short_number(summary.mean), short_number(summary.p50),
@@ -242,21 +242,26 @@ std::string short_number(std::optional<double> value) {
   return fmt::format("{:.3f}", *value);
 }
 
-std::string to_table(const Report& report) {
-  std::string text = head_lines(report);
-  text += fmt::format(kRowFormat, "", "count", "mean", "p50", "p90", "p99", "p99.9", "max");
+std::string summary_rows(const Report& report) {
+  std::string text = fmt::format(kRowFormat, "", "count", "mean", "p50", "p90", "p99", "p99.9", "max");
   text += row("latency us", report.latency_us);
   text += row("slowdown", report.slowdown);
   text += row("  in switch us", report.switch_us);
   text += row("  in worker us", report.worker_us);
   text += row("  service us", report.service_us);
   text += row("  wire us", report.wire_us);
-  bool hidden = hides_a_quantile(report.latency_us);
   for (const ClassReport& one : report.classes) {
     text += row(one.name + " latency us", one.latency_us);
     text += row(one.name + " slowdown", one.slowdown);
-    hidden = hidden || hides_a_quantile(one.latency_us);
   }
+  return text;
+}
+
+std::string to_table(const Report& report) {
+  std::string text = head_lines(report);
+  text += summary_rows(report);
+  bool hidden = hides_a_quantile(report.latency_us);
+  for (const ClassReport& one : report.classes) hidden = hidden || hides_a_quantile(one.latency_us);
   text += row("send lag us", report.send_lag_us);
   if (report.admission_us.count > 0) text += row("admission us", report.admission_us);
   if (hidden) text += fmt::format("  (-: fewer than {} samples lie beyond that quantile)\n", kSamplesBeyond);

@@ -117,6 +117,9 @@ struct Report {
 /// The schema, keys in a fixed order. `with_distributions` adds "latency_distribution_us" to each class.
 nlohmann::ordered_json to_json(const Report& report, bool with_distributions);
 
+/// Latency, slowdown, their parts and the classes in a row each, under a head: the table that all reports have.
+std::string summary_rows(const Report& report);
+
 /// The report for people, several lines.
 std::string to_table(const Report& report);
 

@@ -26,14 +26,6 @@ Outcomes to_outcomes(const sim::OutcomeCounts& counts) {
 double seconds_of(Nanos time) { return static_cast<double>(time.value) * 1e-9; }
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
-constexpr std::string_view kRowFormat = "  {:<24}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n";
-
-std::string row(std::string_view name, const Summary& summary) {
-  return fmt::format(kRowFormat, name, summary.count, short_number(summary.mean), short_number(summary.p50),
-                     short_number(summary.p90), short_number(summary.p99), short_number(summary.p999),
-                     short_number(summary.max));
-}
-
 std::string overload_line(const sim::Growth& growth) {
   if (!growth.overloaded) {
     return fmt::format(
@@ -141,17 +133,7 @@ std::string sim_report_table(const sim::RackSpec& spec, const Report& report, co
       report.depth.value_or(0) == 0 ? std::string("unbounded") : std::to_string(*report.depth), report.seed,
       report.duration_s, report.warmup_s, report.requested_rps,
       report.requested_rps / spec.capacity_rps() * 100, report.offered_rps, report.achieved_rps);
-  text += fmt::format(kRowFormat, "", "count", "mean", "p50", "p90", "p99", "p99.9", "max");
-  text += row("latency us", report.latency_us);
-  text += row("slowdown", report.slowdown);
-  text += row("  in switch us", report.switch_us);
-  text += row("  in worker us", report.worker_us);
-  text += row("  service us", report.service_us);
-  text += row("  wire us", report.wire_us);
-  for (const ClassReport& one : report.classes) {
-    text += row(one.name + " latency us", one.latency_us);
-    text += row(one.name + " slowdown", one.slowdown);
-  }
+  text += summary_rows(report);
   text += fmt::format("\n  outcomes: {} sent = {} completed + {} dropped + {} in flight at the end\n",
                       report.outcomes.sent, report.outcomes.completed, report.outcomes.dropped_total(),
                       report.outcomes.without_outcome());

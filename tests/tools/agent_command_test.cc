@@ -1,26 +1,15 @@
 // Tests of [agent] of a rack file, and of `rain agent` by running it beside its `rain worker`.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 
 #include "agent/control_block.h"
+#include "tools/command_support.h"
 #include "tools/input_error.h"
 #include "tools/rack_file.h"
-#include "tools/run_rain.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::expect_refused;
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::RackOnPorts;
-using testing::run_rain;
-using testing::Running;
-using testing::ScratchFile;
 
 RackFile read(const std::string& text) {
   const ScratchFile file("rack.toml", text);

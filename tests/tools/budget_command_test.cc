@@ -1,18 +1,8 @@
 // Tests of `rain budget`, by running it.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
-
-#include "tools/run_rain.h"
+#include "tools/command_support.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::expect_refused;
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::run_rain;
 
 TEST(BudgetCommand, budget__json_beside_the_paper) {
   const Finished finished = run_rain({"budget", "rain-paper", "--levels", "2", "--json"});

@@ -1,16 +1,8 @@
 // Tests of the command's frame, by running it: help, version, and words that are no commands.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "tools/run_rain.h"
+#include "tools/command_support.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::run_rain;
-using ::testing::StartsWith;
 
 TEST(Command, run_command__help_and_version) {
   const Finished help = run_rain({"--help"});

@@ -1,22 +1,10 @@
 // Tests of `rain compare`, by running it on a rack of emulated workers.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <fstream>
-#include <nlohmann/json.hpp>
 
-#include "tools/run_rain.h"
+#include "tools/command_support.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::all_free;
-using testing::expect_refused;
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::RackOnPorts;
-using testing::run_rain;
-using testing::Running;
 
 const char* const kRack =
     "[[server]]\nname = 'a'\nport = %s\nworkers = 8\napp = 'synthetic'\nemulate = true\nquota = 2\n"

@@ -1,22 +1,10 @@
 // Tests of `rain controller` and `rain ctl`, by running them: a rack is changed while it runs.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
-#include <nlohmann/json.hpp>
 
-#include "tools/run_rain.h"
+#include "tools/command_support.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::expect_refused;
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::RackOnPorts;
-using testing::run_rain;
-using testing::Running;
-using testing::ScratchFile;
 
 /// Two slices, each with a server of two workers, and a controller.
 class ControllerCommand : public ::testing::Test {

@@ -1,28 +1,13 @@
 // Tests of `rain figures`, by running it.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "tools/run_rain.h"
+#include "tools/command_support.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::expect_refused;
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::run_rain;
-using testing::ScratchFile;
-
-std::string content_of(const std::filesystem::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 // Builds with checks and sanitizers are slow: so few requests that these too need less than two minutes.
 TEST(FiguresCommand, figures__quick_makes_every_figure_and_claim) {

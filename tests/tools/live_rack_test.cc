@@ -1,7 +1,5 @@
 // Tests of a rack whose processes come, go and are changed under load, all over real sockets: what the rack promises to
 // clients then. How long something took is printed, for people; the tests themselves allow a busy machine its pauses.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,22 +8,16 @@
 #include <atomic>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "apps/synthetic.h"
 #include "base/clock.h"
 #include "rain/client.h"
-#include "tools/run_rain.h"
+#include "tools/command_support.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::Finished;
-using testing::run_rain;
-using testing::Running;
-using testing::ScratchFile;
 
 constexpr Nanos kPatience = seconds(60);
 

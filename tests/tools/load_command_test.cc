@@ -1,30 +1,17 @@
 // Tests of `rain load`, by running it against racks that run and racks that do not.
 #include "tools/load_command.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <thread>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "base/stop_signals.h"
+#include "tools/command_support.h"
 #include "tools/input_error.h"
-#include "tools/run_rain.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::expect_refused;
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::RackOnPorts;
-using testing::run_rain;
-using testing::Running;
-using testing::ScratchFile;
-using ::testing::StartsWith;
 
 /// Four emulated workers behind a switch, until the end of the test.
 struct RunningRack {

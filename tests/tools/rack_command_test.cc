@@ -1,30 +1,17 @@
 // Tests of `rain rack`, and with it of supervisor.h and rack_run.h: a rack comes up whole, and whatever ends it, nothing
 // is left behind.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
 #include "base/stop_signals.h"
-#include "tools/run_rain.h"
+#include "tools/command_support.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::all_free;
-using testing::expect_refused;
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::RackOnPorts;
-using testing::run_rain;
-using testing::Running;
-using testing::ScratchFile;
-using ::testing::StartsWith;
 
 constexpr unsigned kPorts = 4;
 /// The rack of most tests: a switch and two servers, four ports in all.

@@ -12,13 +12,8 @@
 namespace rain::tools {
 namespace {
 
+using testing::content_of;
 using testing::ScratchFile;
-
-std::string content_of(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 TEST(RunJournal, add__found_again_by_the_next_process) {
   const ScratchFile file("journal", "");

@@ -22,12 +22,6 @@ std::filesystem::path fresh_folder() {
   return pattern;
 }
 
-std::string content_of(const std::filesystem::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 bool bind_port(int fd, std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -74,6 +68,12 @@ Running::~Running() {
   }
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
 }
 
 std::string Running::out() const { return content_of(folder_ / "out"); }

@@ -17,6 +17,9 @@ struct Finished {
   std::string err;
 };
 
+/// Of a file; "" when there is none.
+std::string content_of(const std::filesystem::path& path);
+
 /// A running `rain`. Killed when the test leaves it running.
 class Running {
  public:

@@ -1,22 +1,14 @@
 // Tests of `rain sim`, by running it.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "tools/run_rain.h"
+#include "tools/command_support.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::run_rain;
 
 Finished run_sim(std::vector<std::string> flags) {
   std::vector<std::string> arguments{"sim", "--duration", "5ms", "--warmup", "1ms"};

@@ -1,29 +1,13 @@
 // Tests of `rain sweep`, by running it: also by killing it half-way.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "tools/run_rain.h"
+#include "tools/command_support.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::expect_refused;
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::run_rain;
-using testing::Running;
-using testing::ScratchFile;
-
-std::string content_of(const std::filesystem::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 std::vector<std::string> sweep(const std::string& out, std::vector<std::string> more = {}) {
   std::vector<std::string> arguments{"sweep",

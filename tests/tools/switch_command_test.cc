@@ -1,25 +1,14 @@
 // Tests of `rain switch`, by running it.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
-#include "tools/run_rain.h"
+#include "tools/command_support.h"
 
 namespace rain::tools {
 namespace {
-
-using testing::expect_refused;
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::RackOnPorts;
-using testing::run_rain;
-using testing::Running;
-using testing::ScratchFile;
 
 const char* const kServer = "[[server]]\nport = %s\nworkers = 2\n";
 

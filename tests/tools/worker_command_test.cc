@@ -1,24 +1,15 @@
 // Tests of `rain worker`, by running it.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <chrono>
 #include <thread>
 
-#include "tools/run_rain.h"
+#include "tools/command_support.h"
 
 namespace rain::tools {
 namespace {
 
-using testing::expect_refused;
-using testing::Finished;
-using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
-using testing::RackOnPorts;
-using testing::run_rain;
-using testing::Running;
-using testing::ScratchFile;
 
 TEST(WorkerCommand, run__ready_without_a_switch_and_ends_on_sigterm) {
   const RackOnPorts rack("[[server]]\nname = 'a'\nport = %s\nworkers = 2\nquota = 3\n");
