@@ -37,7 +37,7 @@ class ClientShare {
   static Expected<ClientShare> open(Client& client, const ClientShareOptions& options);
   ClientShare(ClientShare&&) noexcept;
   ClientShare& operator=(ClientShare&&) noexcept;
-  ~ClientShare();  ///< gives the share back to the rack; the client keeps the limit that it had last
+  ~ClientShare();  ///< gives the share back to the rack: the client has none then, until set_share()
 
  private:
   struct Impl;

@@ -21,8 +21,8 @@ namespace {
 
 // Differs from that of any earlier switch of this rack, so that workers notice the restart.
 BootId make_boot_id() {
-  SplitMix64 mix(static_cast<std::uint64_t>(wall_clock_now().value) ^
-                 static_cast<std::uint64_t>(getpid()) << 48);
+  SplitMix64 mix(static_cast<std::uint64_t>(wall_clock_now().value) ^ static_cast<std::uint64_t>(getpid())
+                                                                          << 48);
   return {static_cast<std::uint32_t>(mix.next())};
 }
 

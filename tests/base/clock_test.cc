@@ -26,9 +26,7 @@ TEST(clock, monotonic_now__moves) {
   EXPECT_GT(now, start);
 }
 
-TEST(clock, wall_clock_now__is_after_2020) {
-  EXPECT_GT(wall_clock_now(), seconds(50LL * 365 * 86'400));
-}
+TEST(clock, wall_clock_now__is_after_2020) { EXPECT_GT(wall_clock_now(), seconds(50LL * 365 * 86'400)); }
 
 TEST(clock, thread_cpu_time__rises_with_work) {
   const Nanos start = thread_cpu_time();

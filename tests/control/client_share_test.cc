@@ -53,9 +53,9 @@ class ClientShareTest : public ControllerFixture {
     for (const Nanos limit = monotonic_now() + kPatience; !done();) {
       if (monotonic_now() > limit) return false;
       a.step();
-      b.step();
+      if (&a != &b) b.step();
       // A request may leave while its client is told of a lower share.
-      EXPECT_LE(a.open() + b.open(), kRoom + 2);
+      EXPECT_LE(a.open() + (&a != &b ? b.open() : 0), kRoom + 2);
     }
     return true;
   }
@@ -92,21 +92,22 @@ TEST_F(ClientShareTest, destructor__gives_the_share_back) {
   const auto goes = client(1);
   ASSERT_TRUE(step_until(*stays, *goes, [&] { return stays->share() == 1000 && goes->share() == 1000; }));
   goes->hungry = false;
+  ASSERT_TRUE(step_until(*stays, *goes, [&] { return goes->open() == 0; }));
   goes->leave();
+  EXPECT_EQ(goes->share(), 0u) << "it has none any more";
   EXPECT_TRUE(step_until(*stays, *goes, [&] { return stays->share() == kRoom; }));
 }
 
 TEST_F(ClientShareTest, open__while_the_controller_is_away_the_share_stays) {
   start();
   const auto one = client(1);
-  const auto other = client(1);
-  ASSERT_TRUE(step_until(*one, *other, [&] { return one->share() == 1000 && other->share() == 1000; }));
+  ASSERT_TRUE(step_until(*one, *one, [&] { return one->share() == kRoom; }));
   stop();
   const auto late = client(1);
   EXPECT_EQ(late->share(), 0u) << "what set_share() said";
-  EXPECT_EQ(one->share(), 1000u);
+  EXPECT_EQ(one->share(), kRoom);
   start({}, address_.endpoint.port);
-  EXPECT_TRUE(step_until(*one, *late, [&] { return late->share() > 600; }));
+  EXPECT_TRUE(step_until(*one, *late, [&] { return one->share() == 1000 && late->share() == 1000; }));
 }
 
 TEST_F(ClientShareTest, open__bad_options_are_named) {

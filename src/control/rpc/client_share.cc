@@ -17,6 +17,16 @@ constexpr std::uint64_t kMostWanted = 1u << 20;
 }  // namespace
 
 struct ClientShare::Impl {
+  explicit Impl(Client& of) : client(of) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (!link) return;
+    link.reset();
+    client.set_share(0);
+  }
+
+  Client& client;
   std::uint64_t refused = 0;  // of the client, when it was asked last
   std::unique_ptr<control::ClientLink> link;
 };
@@ -26,7 +36,7 @@ Expected<ClientShare> ClientShare::open(Client& client, const ClientShareOptions
   if (!endpoint) return tl::unexpected(endpoint.error());
   auto checked = rpc::check_range("weight", options.weight, 1, control::kMaxShareWeight);
   if (!checked) return tl::unexpected(checked.error());
-  auto impl = std::make_unique<Impl>();
+  auto impl = std::make_unique<Impl>(client);
   const auto usage = [&client, at = impl.get()]() -> control::ClientUsage {
     const Client::Usage now = client.usage();
     const std::uint64_t refused = now.refused_by_share - std::exchange(at->refused, now.refused_by_share);
