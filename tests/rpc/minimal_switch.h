@@ -24,6 +24,7 @@ class MinimalSwitch {
     for (const transport::RxPacket& packet : packets) {
       wire::Message message;
       if (wire::decode(packet.bytes, message) != DropReason::kNone) continue;
+      if (message.type == wire::MessageType::kSync && message.token.level.value >= levels) continue;
       if (message.type == wire::MessageType::kRequest) {
         tasks_.push_back({message, {message.payload.begin(), message.payload.end()}, packet.source, now});
         if (push_to) dispatch(now, {.worker = push_to->first}, push_to->second);
@@ -66,6 +67,7 @@ class MinimalSwitch {
   std::optional<std::pair<WorkerId, Endpoint>> push_to;  ///< set: every task is pushed there, without a token
   std::uint64_t reports = 0;                             ///< FEEDBACK without level
   BootId boot{1};
+  unsigned levels = kMaxQuota;  ///< tokens of higher ones are unknown to it
 
  private:
   struct Task {

@@ -37,6 +37,26 @@ TEST(WorkerCommand, run__emulated_workers_share_a_port) {
   EXPECT_EQ(finished.out, "served 0\n");
 }
 
+TEST(WorkerCommand, run__a_switch_for_lower_quotas__is_said_once) {
+  for (const char* emulate : {"false", "true"}) {
+    const std::string server =
+        "[[server]]\nport = %s\napp = 'synthetic'\nsync_interval = '1ms'\nemulate = " + std::string(emulate) +
+        "\nquota = ";
+    const RackOnPorts rack(server + "2\n");
+    std::string higher = content_of(rack.file.path());
+    higher.replace(higher.find("quota = 2"), 9, "quota = 4");
+    const ScratchFile other("rack.toml", higher);
+    Running in_switch({"switch", "--config", rack.file.path()});
+    ASSERT_TRUE(in_switch.wait_for("ready: ")) << in_switch.err();
+    Running worker({"worker", "--config", other.path()});
+    ASSERT_TRUE(worker.wait_for(" of the tokens of quota 4")) << worker.err();
+    worker.send_signal(SIGTERM);
+    const Finished finished = worker.finish();
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_EQ(finished.err.find("the switch knows no "), finished.err.rfind("the switch knows no "));
+  }
+}
+
 TEST(WorkerCommand, run__goes_on_after_a_stop) {
   for (const char* emulate : {"false", "true"}) {
     const RackOnPorts rack("[[server]]\nport = %s\napp = 'synthetic'\nemulate = " + std::string(emulate));

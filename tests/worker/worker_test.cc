@@ -219,6 +219,26 @@ TEST_F(WorkerTest, stop__takes_the_tokens_home_so_that_no_task_is_lost) {
   EXPECT_EQ(worker.stats().drops, decltype(Worker::Stats::drops){});
 }
 
+TEST_F(WorkerTest, on_note__says_once_that_the_switch_has_no_room_for_the_quota) {
+  std::vector<std::string> notes;
+  the_switch.levels = 1;
+  Worker worker = open(echo, {.quota = 3, .sync_interval = milliseconds(1), .on_note = [&](const auto& note) {
+                                notes.push_back(note);
+                              }});
+  const auto until = [&](auto done) {
+    for (const Nanos limit = monotonic_now() + seconds(30); !done() && monotonic_now() < limit;) {
+      the_switch.poll(monotonic_now());
+      worker.poll();
+    }
+  };
+  until([&] { return !notes.empty(); });
+  const Nanos later = monotonic_now() + milliseconds(50);
+  until([&] { return monotonic_now() > later; });
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes[0].starts_with("worker 0: the switch knows no ")) << notes[0];
+  EXPECT_NE(notes[0].find(" of the tokens of quota 3, so it holds at most "), std::string::npos) << notes[0];
+}
+
 TEST_F(WorkerTest, stop__ends_run_though_the_switch_is_silent) {
   Worker worker = open(echo, {.sync_interval = milliseconds(1)});
   worker.stop();

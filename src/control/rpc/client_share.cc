@@ -40,8 +40,10 @@ Expected<ClientShare> ClientShare::open(Client& client, const ClientShareOptions
   const auto usage = [&client, at = impl.get()]() -> control::ClientUsage {
     const Client::Usage now = client.usage();
     const std::uint64_t refused = now.refused_by_share - std::exchange(at->refused, now.refused_by_share);
+    // Who was refused wants at least as much again: else a share grows by what happened to be refused in an interval.
+    const std::uint64_t more = refused > 0 ? std::max<std::uint64_t>(refused, now.open) : 0;
     return {.in_use = static_cast<std::uint32_t>(now.open),
-            .wanted = static_cast<std::uint32_t>(std::min(now.open + refused, kMostWanted))};
+            .wanted = static_cast<std::uint32_t>(std::min(now.open + more, kMostWanted))};
   };
   auto link = control::ClientLink::open({.controller = {*endpoint,
                                                         {.certificate = options.tls_certificate,
