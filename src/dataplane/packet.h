@@ -12,6 +12,13 @@
 
 namespace rain::dataplane {
 
+/// Where a packet looks that may pass from a slice to the one that takes its STICKY tasks, or the other way.
+enum class Lending : std::uint8_t {
+  kHome,    ///< in its own slice
+  kAway,    ///< in the other one: a task asks for a token, a token for a task
+  kReturn,  ///< in its own slice again: there was none
+};
+
 /// What a recirculated packet takes along to its next pass: bridged metadata on a switch. Each program uses
 /// what it needs.
 struct Carried {
@@ -20,8 +27,9 @@ struct Carried {
   std::uint16_t start = 0;   ///< r2p2: the group at which the round began
   std::uint8_t depth = 0;    ///< r2p2: the queue depth looked for
   WorkerId worker{};         ///< racksched: the worker chosen in the first pass
-  bool drains = false;       ///< rain: the token serves the head whatever the spill threshold
-  bool swept = false;  ///< rain, rain-paper: the token's FIFO was full, and its dead tokens were forgotten
+  Lending lending = Lending::kHome;
+  bool drains = false;  ///< rain: the token serves the head whatever the spill threshold
+  bool swept = false;   ///< rain, rain-paper: the token's FIFO was full, and its dead tokens were forgotten
 };
 
 /// A parsed packet at the head of the pipeline. The program reads it and never changes it; the rim hands the

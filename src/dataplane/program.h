@@ -100,7 +100,15 @@ constexpr std::uint16_t saturate_to_u16(std::uint32_t count) {
   return count > UINT16_MAX ? UINT16_MAX : static_cast<std::uint16_t>(count);
 }
 
-/// Match tables for a task: type -> slice id -> slice. `slice` is null when the result is not kNone.
+/// The packet passes once more, in the slice that `lending` says.
+inline Verdict pass_on(SliceId slice, Carried carried, Lending lending) {
+  ++carried.passes;
+  carried.lending = lending;
+  return {.action = Action::kRecirculate, .slice = slice, .carried = carried};
+}
+
+/// Match tables for a task: type -> slice id -> slice, and with STICKY -> the slice that takes those. `slice` is null
+/// when the result is not kNone.
 template <typename M>
 DropReason match_task(M& memory, const wire::Message& message, SliceId& id, const SliceEntry*& slice) {
   slice = nullptr;
@@ -110,11 +118,10 @@ DropReason match_task(M& memory, const wire::Message& message, SliceId& id, cons
   id = *found;
   slice = memory.slice(id);
   if (slice == nullptr) return DropReason::kUnknownTaskType;
-  if (message.policy != wire::Policy::kUnrestricted) {
-    slice = nullptr;
-    return DropReason::kPolicyUnsupported;
-  }
-  return DropReason::kNone;
+  if (message.policy == wire::Policy::kUnrestricted) return DropReason::kNone;
+  id = slice->sticky;
+  slice = memory.slice(id);
+  return slice == nullptr ? DropReason::kPolicyUnsupported : DropReason::kNone;
 }
 
 /// A task that no table serves: its sender hears why, unless it is not a task at all.

@@ -18,11 +18,16 @@
 //                every `drain`-th spare token reads spill as 0, so that a few waiting tasks cannot starve
 //                while no worker ever becomes idle
 //
+// STICKY tasks of a slice have a slice of their own, whose one worker is the master. So that it also takes part in the
+// rest, a token of it that no sticky task waits for looks for a task in its host, and a task whose slice has neither
+// token nor queue asks there for an idle token. Each costs such a packet a second pass, and a third if it was in vain.
+//
 // Rejected: scanning the levels first and deciding afterwards (two accesses of the counts); a count per level
 // in the gate (more than one stateful unit can hold). Tolerated: the gate counts tokens whose worker has left or
 // recalled them meanwhile, or whose FIFO was full. A task that takes one passes once more, and the count has gone
 // down by the one that was missing. A token passes once more when its FIFO is full of dead ones, which are
-// forgotten first, and for each expired task that it finds at the head. There is no other recirculation.
+// forgotten first, and for each expired task that it finds at the head. There is no other recirculation in a slice
+// without a master.
 //
 // Stages: 0 token_seen; 1 drain; 2 gate; 3 task head and tail, rings of levels 0 and 1; then one stage for
 // the ring of each further level, every ring's cells in the stage after it; token_consumed two stages after
@@ -140,8 +145,12 @@ class RainProgram {
     if (reason != DropReason::kNone) return refuse_task(id, reason);
 
     Pass pass;
+    const Lending lending = packet.carried.lending;
+    if (lending == Lending::kAway) return borrow(pass, packet, id, slice->sticky);
     const bool can_wait = packet.message.payload.size() <= kInlinePayloadBytes || memory_.free_holds() > 0;
     Gate& gate = GateState::at(pass, memory_, id.value);
+    if (gate.balance == 0 && slice->sticky != kNoSlice && lending == Lending::kHome)
+      return pass_on(id, packet.carried, Lending::kAway);
     const Choice choice = can_wait ? admit(gate, *slice) : admit_unbuffered(gate, *slice);
     const std::uint16_t queue_length = waiting(gate);
     if (choice == Choice::kWait) {
@@ -151,7 +160,16 @@ class RainProgram {
     if (choice == Choice::kFull) {
       return reply_drop(id, can_wait ? DropReason::kQueueFull : DropReason::kPayloadStoreFull, queue_length);
     }
-    return spend(pass, id, choice, queue_length);
+    return spend(pass, id, id, choice, queue_length);
+  }
+
+  /// A task of slice `id`, which has nothing for it and where nobody waits, asks for an idle token of the master.
+  Verdict borrow(Pass& pass, const PacketView& packet, SliceId id, SliceId sticky) {
+    if (memory_.slice(sticky) == nullptr) return pass_on(id, packet.carried, Lending::kReturn);
+    Gate& gate = GateState::at(pass, memory_, sticky.value);
+    if (gate.balance <= 0) return pass_on(id, packet.carried, Lending::kReturn);
+    --gate.balance;
+    return spend(pass, id, sticky, Choice::kIdleToken, 0);
   }
 
   static Choice admit(Gate& gate, const SliceEntry& slice) {
@@ -172,13 +190,13 @@ class RainProgram {
     return Choice::kFull;
   }
 
-  /// Takes the token that the gate promised and gives the packet to its worker.
-  Verdict spend(Pass& pass, SliceId id, Choice choice, std::uint16_t queue_length) {
+  /// Takes the token that the gate of slice `from` promised and gives it the packet, a task of slice `id`.
+  Verdict spend(Pass& pass, SliceId id, SliceId from, Choice choice, std::uint16_t queue_length) {
     TokenCell token{};
-    const bool found = choice == Choice::kIdleToken ? Fifo<0>::pop(pass, memory_, id, token)
-                                                    : pop_lowest_spare<1>(pass, id, token);
+    const bool found = choice == Choice::kIdleToken ? Fifo<0>::pop(pass, memory_, from, token)
+                                                    : pop_lowest_spare<1>(pass, from, token);
     const bool fresh = found && Tokens::consume(pass, memory_, token);
-    if (!fresh || !token_alive(memory_, id, token)) return pass_again(id);
+    if (!fresh || !token_alive(memory_, from, token)) return pass_again(from);
     return forward(id, token, queue_length);
   }
 
@@ -206,17 +224,19 @@ class RainProgram {
       if (unseen != DropReason::kNone) return ignore(unseen);
       drain = token.level.value > 0 && drains(pass, id, slice);
     }
-    const std::uint32_t spill = drain ? 0 : slice.spill;
-    Gate& gate = GateState::at(pass, memory_, id.value);
-    const bool serve = token.level.value == 0 ? accept_idle(gate) : accept_spare(gate, spill);
-    const std::uint16_t queue_length = waiting(gate);
     const TokenCell cell{token.worker, token.epoch, token.generation, token.level};
-    if (serve) {
-      const TaskEntry& head = Tasks::pop(pass, memory_, id);
-      if (expired(head, now, packet.carried)) return expire(id, head, carry(packet, drain), queue_length);
-      Tokens::consume(pass, memory_, cell);
-      return dispatch(id, cell, head, now, queue_length);
+    const Lending lending = packet.carried.lending;
+    if (lending == Lending::kAway) return lend(pass, packet, slice.host, cell, drain, now);
+    Gate& gate = GateState::at(pass, memory_, id.value);
+    if (finds_task(gate, slice, cell, drain)) return serve_head(pass, packet, id, gate, cell, drain, now);
+    if (slice.host != kNoSlice && lending == Lending::kHome)
+      return pass_on(id, carry(packet, drain), Lending::kAway);
+    if (token.level.value == 0) {
+      ++gate.balance;
+    } else {
+      ++gate.spare;
     }
+    const std::uint16_t queue_length = waiting(gate);
     if (file<0>(pass, id, cell)) return consumed(id, queue_length);
     if (!packet.carried.swept) return sweep_and_pass_again(id, carry(packet, drain));
     Tokens::consume(pass, memory_, cell);
@@ -230,12 +250,31 @@ class RainProgram {
     return carried;
   }
 
-  static bool accept_idle(Gate& gate) { return gate.balance++ < 0; }
+  /// An idle worker's token serves whatever waits, a busy one's what waits beyond the spill threshold.
+  static bool finds_task(const Gate& gate, const SliceEntry& slice, const TokenCell& token, bool drain) {
+    const bool any = token.level.value == 0 || drain;
+    return gate.balance < (any ? 0 : -static_cast<std::int32_t>(slice.spill));
+  }
 
-  static bool accept_spare(Gate& gate, std::uint32_t spill) {
-    if (gate.balance < -static_cast<std::int32_t>(spill)) return ++gate.balance, true;
-    ++gate.spare;
-    return false;
+  Verdict serve_head(Pass& pass, const PacketView& packet, SliceId id, Gate& gate, const TokenCell& token,
+                     bool drain, Nanos now) {
+    ++gate.balance;
+    const std::uint16_t queue_length = waiting(gate);
+    const TaskEntry& head = Tasks::pop(pass, memory_, id);
+    if (expired(head, now, packet.carried)) return expire(id, head, carry(packet, drain), queue_length);
+    Tokens::consume(pass, memory_, token);
+    return dispatch(id, token, head, now, queue_length);
+  }
+
+  /// A master's token, for which no sticky task waits, serves a task of the host if one waits there for it.
+  Verdict lend(Pass& pass, const PacketView& packet, SliceId host, const TokenCell& token, bool drain,
+               Nanos now) {
+    if (const SliceEntry* const entry = memory_.slice(host)) {
+      Gate& gate = GateState::at(pass, memory_, host.value);
+      if (finds_task(gate, *entry, token, drain))
+        return serve_head(pass, packet, host, gate, token, drain, now);
+    }
+    return pass_on(host, carry(packet, drain), Lending::kReturn);
   }
 
   /// True for every `drain`-th spare token of the slice.

@@ -4,7 +4,8 @@
 // Per slice one signed balance: tokens > 0, waiting tasks < 0; one FIFO of tokens, one of tasks, of which one
 // is always empty. A task takes the oldest token whatever its worker is doing; a full queue is answered with
 // DROP. The paper does not say what becomes of repeated and dead tokens; here the ledger of program `rain`
-// guards it too, so that both can be compared under faults. A token's level is carried but decides nothing.
+// guards it too, so that both can be compared under faults. A token's level is carried but decides nothing. Nor does
+// it say what becomes of STICKY tasks: as in program `rain`.
 #pragma once
 
 #include <array>
@@ -80,23 +81,36 @@ class RainPaperProgram {
     if (reason != DropReason::kNone) return refuse_task(id, reason);
 
     Pass pass;
+    const Lending lending = packet.carried.lending;
+    if (lending == Lending::kAway) return borrow(pass, packet, id, slice->sticky);
     const bool can_wait = packet.message.payload.size() <= kInlinePayloadBytes || memory_.free_holds() > 0;
     const std::int32_t floor = can_wait ? -static_cast<std::int32_t>(slice->queue_capacity) : 0;
     std::int32_t& balance = Balance::at(pass, memory_, id.value);
+    if (balance == 0 && slice->sticky != kNoSlice && lending == Lending::kHome)
+      return pass_on(id, packet.carried, Lending::kAway);
     if (balance <= floor) {
       const DropReason full = can_wait ? DropReason::kQueueFull : DropReason::kPayloadStoreFull;
       return reply_drop(id, full, waiting(balance));
     }
-    if (balance-- > 0) return spend(pass, id);
+    if (balance-- > 0) return spend(pass, id, id);
     Tasks::push(pass, memory_, id, packet, now);
     return buffered(id, waiting(balance));
   }
 
-  Verdict spend(Pass& pass, SliceId id) {
+  /// As RainProgram's.
+  Verdict borrow(Pass& pass, const PacketView& packet, SliceId id, SliceId sticky) {
+    if (memory_.slice(sticky) == nullptr) return pass_on(id, packet.carried, Lending::kReturn);
+    std::int32_t& balance = Balance::at(pass, memory_, sticky.value);
+    if (balance <= 0) return pass_on(id, packet.carried, Lending::kReturn);
+    --balance;
+    return spend(pass, id, sticky);
+  }
+
+  Verdict spend(Pass& pass, SliceId id, SliceId from) {
     TokenCell token{};
-    const bool found = Fifo::pop(pass, memory_, id, token);
+    const bool found = Fifo::pop(pass, memory_, from, token);
     const bool fresh = found && Tokens::consume(pass, memory_, token);
-    if (!fresh || !token_alive(memory_, id, token)) return pass_again(id);
+    if (!fresh || !token_alive(memory_, from, token)) return pass_again(from);
     return forward(id, token, 0);
   }
 
@@ -113,18 +127,36 @@ class RainPaperProgram {
       if (unseen != DropReason::kNone) return ignore(unseen);
     }
     const SliceId id = worker->slice;
-    std::int32_t& balance = Balance::at(pass, memory_, id.value);
+    const SliceEntry& slice = *memory_.slice(id);
     const TokenCell cell{token.worker, token.epoch, token.generation, token.level};
-    if (balance++ < 0) {
-      const TaskEntry& head = Tasks::pop(pass, memory_, id);
-      if (expired(head, now, carried)) return expire(id, head, carried, waiting(balance));
-      Tokens::consume(pass, memory_, cell);
-      return dispatch(id, cell, head, now, waiting(balance));
-    }
+    if (carried.lending == Lending::kAway) return lend(pass, id, slice.host, cell, carried, now);
+    std::int32_t& balance = Balance::at(pass, memory_, id.value);
+    if (balance < 0) return serve_head(pass, id, balance, cell, carried, now);
+    if (slice.host != kNoSlice && carried.lending == Lending::kHome)
+      return pass_on(id, carried, Lending::kAway);
+    ++balance;
     if (Fifo::push(pass, memory_, id, cell)) return consumed(id);
     if (!carried.swept) return sweep_and_pass_again(id, carried);
     Tokens::consume(pass, memory_, cell);
     return ignore(DropReason::kTokenQueueFull);
+  }
+
+  Verdict serve_head(Pass& pass, SliceId id, std::int32_t& balance, const TokenCell& token,
+                     const Carried& carried, Nanos now) {
+    ++balance;
+    const TaskEntry& head = Tasks::pop(pass, memory_, id);
+    if (expired(head, now, carried)) return expire(id, head, carried, waiting(balance));
+    Tokens::consume(pass, memory_, token);
+    return dispatch(id, token, head, now, waiting(balance));
+  }
+
+  /// As RainProgram's.
+  Verdict lend(Pass& pass, SliceId id, SliceId host, const TokenCell& token, const Carried& carried,
+               Nanos now) {
+    if (memory_.slice(host) == nullptr) return pass_on(id, carried, Lending::kReturn);
+    std::int32_t& balance = Balance::at(pass, memory_, host.value);
+    if (balance >= 0) return pass_on(id, carried, Lending::kReturn);
+    return serve_head(pass, host, balance, token, carried, now);
   }
 
   Verdict sync(const PacketView& packet) {

@@ -159,7 +159,6 @@ class SoftMemory {
   }
 
   static constexpr std::uint32_t kTaskTypes = 65536;
-  static constexpr SliceId kNoSlice{0xFFFF};  ///< in set_types(): no slice serves the type
 
  private:
   static constexpr bool is_power_of_two(std::uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }

@@ -20,6 +20,9 @@ struct WorkerEntry {
   Endpoint address{};           ///< where dispatches go, and the only source its tokens may have
 };
 
+/// Where a slice id stands for no slice.
+inline constexpr SliceId kNoSlice{UINT16_MAX};
+
 /// Slice table: slice id -> this.
 struct SliceEntry {
   bool present = false;
@@ -28,7 +31,10 @@ struct SliceEntry {
                                      ///< at most queue_capacity, or a full queue would refuse them instead
   std::uint16_t drain = 0;           ///< program `rain`: every drain-th spare token serves the head; 0: never
   std::uint8_t depth = 1;            ///< program `r2p2`: n of JBSQ(n), 1..kMaxQuota
-  bool recirculate = false;  ///< program `racksched`: refresh loads by an extra pass instead of by reports
+  bool recirculate = false;   ///< program `racksched`: refresh loads by an extra pass instead of by reports
+  SliceId sticky = kNoSlice;  ///< the slice that takes this one's STICKY tasks: its worker is the master
+  SliceId host = kNoSlice;    ///< this slice takes the STICKY tasks of that one, and lends it the tokens that
+                              ///< find none waiting here; both name each other
   std::uint16_t member_count = 0;  ///< workers of the slice; kept by the memory
   std::uint16_t slot_count = 0;    ///< slots of a weighted round; kept by the memory
 };

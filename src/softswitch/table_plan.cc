@@ -18,7 +18,7 @@ unsigned group_of(const SwitchOptions& options, const SwitchWorker& worker) {
 
 /// Which slice serves each type, whatever its thread.
 TypeTable owners(const SwitchOptions& options) {
-  TypeTable owner(SoftMemory::kTaskTypes, SoftMemory::kNoSlice);
+  TypeTable owner(SoftMemory::kTaskTypes, dataplane::kNoSlice);
   for (const SwitchSlice& slice : options.slices) {
     if (slice.takes_other_types()) std::fill(owner.begin(), owner.end(), slice.id);
   }
@@ -32,13 +32,13 @@ TypeTable owners(const SwitchOptions& options) {
 class ThreadsView {
  public:
   ThreadsView(const SwitchOptions& options, unsigned group, const SlicePlaces& places) {
-    index_.fill(SoftMemory::kNoSlice);
+    index_.fill(dataplane::kNoSlice);
     for (const SwitchSlice* slice : slices_of(options, group)) {
       if (places.has(slice->id)) index_[slice->id.value] = places.index_of(slice->id);
     }
   }
   SliceId operator()(SliceId slice) const {
-    return slice == SoftMemory::kNoSlice ? slice : index_[slice.value];
+    return slice == dataplane::kNoSlice ? slice : index_[slice.value];
   }
 
  private:
@@ -169,7 +169,7 @@ class Planner {
       for (std::uint32_t type = 0; type < SoftMemory::kTaskTypes; ++type) {
         old[type] = before(old_owner[type]);
         exact[type] = then(new_owner[type]);
-        const bool leaves = exact[type] == SoftMemory::kNoSlice;
+        const bool leaves = exact[type] == dataplane::kNoSlice;
         both[type] = leaves ? now(old_owner[type]) : exact[type];
       }
       // One thread has all types, and nothing is steered.

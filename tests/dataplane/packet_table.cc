@@ -14,13 +14,21 @@ using dataplane::Action;
 
 namespace {
 
+SliceId slice_id(unsigned slice) { return {static_cast<std::uint16_t>(slice)}; }
+WorkerId worker_id(unsigned worker) { return {static_cast<std::uint16_t>(worker)}; }
+
 dataplane::SliceEntry slice_entry(const Rack::SliceOptions& options) {
+  const auto other = [](const std::optional<unsigned>& slice) {
+    return slice ? slice_id(*slice) : dataplane::kNoSlice;
+  };
   return {.present = true,
           .queue_capacity = options.capacity,
           .spill = options.spill,
           .drain = options.drain,
           .depth = options.depth,
-          .recirculate = options.recirculate};
+          .recirculate = options.recirculate,
+          .sticky = other(options.sticky),
+          .host = other(options.host)};
 }
 
 dataplane::WorkerEntry worker_entry(unsigned worker, unsigned slice, unsigned epoch) {
@@ -30,9 +38,6 @@ dataplane::WorkerEntry worker_entry(unsigned worker, unsigned slice, unsigned ep
           .token_key = worker_key(worker),
           .address = worker_address(worker)};
 }
-
-SliceId slice_id(unsigned slice) { return {static_cast<std::uint16_t>(slice)}; }
-WorkerId worker_id(unsigned worker) { return {static_cast<std::uint16_t>(worker)}; }
 
 /// Failures of the current test so far.
 int failures() {
@@ -93,6 +98,15 @@ Rack small_rack(unsigned workers, const Rack::SliceOptions& options) {
   Rack rack;
   rack.slice(options).type(0, 0);
   for (unsigned i = 0; i < workers; ++i) rack.worker(0);
+  return rack;
+}
+
+Rack rack_with_master(unsigned workers, Rack::SliceOptions options) {
+  options.sticky = 1;
+  Rack rack = small_rack(workers, options);
+  options.sticky.reset();
+  options.host = 0;
+  rack.slice(options).worker(1);
   return rack;
 }
 
@@ -257,6 +271,7 @@ std::vector<PacketTable> all_packet_tables() {
   };
   for (const dataplane::ProgramInfo& program : dataplane::kPrograms) {
     append(match_tables(program.id));
+    append(sticky_tables(program.id));
     if (program.uses_tokens) {
       append(ledger_tables(program.id));
       append(queue_tables(program.id));

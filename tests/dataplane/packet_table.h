@@ -37,6 +37,7 @@ struct Rack {
     std::uint16_t drain = 0;
     std::uint8_t depth = 1;    ///< r2p2
     bool recirculate = false;  ///< racksched
+    std::optional<unsigned> sticky{}, host{};
   };
   Rack& slice(const SliceOptions& options);
   Rack& absent_slice();
@@ -51,6 +52,9 @@ struct Rack {
 
 /// One slice that serves type 0, and `workers` workers.
 Rack small_rack(unsigned workers, const Rack::SliceOptions& options = {});
+
+/// Slice 0 serves type 0 with `workers` workers; the next worker is its master, alone in slice 1.
+Rack rack_with_master(unsigned workers, Rack::SliceOptions options = {});
 
 /// A task that waited too long, and whose client heard DROP.
 struct Expiry {
@@ -225,6 +229,7 @@ std::vector<PacketTable> ledger_tables(dataplane::ProgramId program);
 std::vector<PacketTable> rain_tables();
 std::vector<PacketTable> rain_paper_tables();
 std::vector<PacketTable> draconis_tables();
+std::vector<PacketTable> sticky_tables(dataplane::ProgramId program);
 bool pushes(dataplane::ProgramId program);
 std::vector<PacketTable> push_tables(dataplane::ProgramId program);
 std::vector<PacketTable> all_packet_tables();

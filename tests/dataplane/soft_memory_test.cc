@@ -146,7 +146,7 @@ TEST(soft_memory, set_type__is_undone_by_remove_type) {
 TEST(soft_memory, set_types__replaces_the_whole_table) {
   TestMemory memory(Program::kRegisters, kShape);
   memory.get().set_type(TaskType{5}, SliceId{1});
-  std::vector<SliceId> types(SoftMemory::kTaskTypes, SoftMemory::kNoSlice);
+  std::vector<SliceId> types(SoftMemory::kTaskTypes, kNoSlice);
   types[65535] = SliceId{2};
   memory.get().set_types(types);
   EXPECT_EQ(memory.get().slice_of(TaskType{5}), nullptr);

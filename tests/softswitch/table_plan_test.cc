@@ -99,11 +99,11 @@ TEST(TablePlan, plan_change__a_type_is_known_on_both_sides_until_it_is_steered) 
   const TypeTable& gains = planned.plan.first[0].types;
   EXPECT_EQ(gains[1].value, 0);
   EXPECT_EQ(gains[3].value, 0);
-  EXPECT_EQ(gains[4], SoftMemory::kNoSlice);
+  EXPECT_EQ(gains[4], dataplane::kNoSlice);
   EXPECT_TRUE(planned.plan.second[0].empty()) << "it has lost none";
   EXPECT_EQ(planned.plan.first[1].types[3].value, 0) << "still there";
   EXPECT_EQ(planned.plan.first[1].types[4].value, 0);
-  EXPECT_EQ(planned.plan.second[1].types[3], SoftMemory::kNoSlice);
+  EXPECT_EQ(planned.plan.second[1].types[3], dataplane::kNoSlice);
   EXPECT_EQ(planned.plan.second[1].types[4].value, 0);
   EXPECT_TRUE(planned.plan.second[1].settle);
 }
