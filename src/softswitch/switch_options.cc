@@ -75,6 +75,28 @@ Result check_slice(const SwitchSlice& slice) {
   return result;
 }
 
+/// Of a slice for STICKY tasks: which slice they are of.
+Result check_sticky_of(const std::vector<SwitchSlice>& slices, const SwitchSlice& slice) {
+  const std::string key = fmt::format(R"(slice "{}": sticky_of = {})", slice.name, slice.sticky_of->value);
+  const auto host = std::find_if(slices.begin(), slices.end(),
+                                 [&](const SwitchSlice& one) { return one.id == *slice.sticky_of; });
+  if (host == slices.end()) return refuse("{}: no slice has this id", key);
+  if (host->sticky_of || host->id == slice.id) {
+    return refuse(R"({}: slice "{}" takes sticky tasks itself; one that serves task types is allowed)", key,
+                  host->name);
+  }
+  if (host->group != slice.group) {
+    return refuse(R"({}: group = {}: slice "{}" has group {}; both need the same)", key, slice.group,
+                  host->name, host->group);
+  }
+  for (const SwitchSlice& other : slices) {
+    if (other.id == slice.id || other.sticky_of != slice.sticky_of) continue;
+    return refuse(R"({}: slice "{}" takes the sticky tasks of "{}" already; one slice may)", key, other.name,
+                  host->name);
+  }
+  return {};
+}
+
 Result check_slices(const std::vector<SwitchSlice>& slices) {
   std::set<std::string> names;
   std::set<SliceId> ids;
@@ -101,6 +123,10 @@ Result check_slices(const std::vector<SwitchSlice>& slices) {
                     slice.name, takes_the_rest);
     }
     takes_the_rest = slice.name;
+  }
+  for (const SwitchSlice& slice : slices) {
+    if (!slice.sticky_of) continue;
+    if (Result result = check_sticky_of(slices, slice); !result) return result;
   }
   return {};
 }

@@ -25,7 +25,10 @@ struct SwitchSlice {
   std::vector<TaskType> task_types{};
   std::optional<bool>
       other_types{};  ///< it also serves all types that no slice names, as one slice at most may;
-                      ///< unset: it does if task_types is empty
+                      ///< unset: it does if task_types is empty and sticky_of unset
+  std::optional<SliceId>
+      sticky_of{};  ///< it takes the STICKY tasks of that slice, of the same group: its worker is
+                    ///< the master, whose tokens serve that slice while no STICKY task waits
   std::uint32_t queue_capacity =
       dataplane::kDefaultQueueCapacity;  ///< tasks that may wait, 1..kMaxQueueCapacity
   std::optional<std::uint32_t>
@@ -35,7 +38,7 @@ struct SwitchSlice {
   bool recirculate = false;  ///< racksched: refresh loads by an extra pass instead of by reports
   unsigned group = 0;        ///< the switch thread that serves it, 0..kMaxGroups-1, without gaps
 
-  bool takes_other_types() const { return other_types.value_or(task_types.empty()); }
+  bool takes_other_types() const { return other_types.value_or(task_types.empty() && !sticky_of); }
   bool operator==(const SwitchSlice&) const = default;
 };
 

@@ -14,13 +14,18 @@ std::vector<const SwitchSlice*> slices_of(const SwitchOptions& options, unsigned
   return slices;
 }
 
-dataplane::SliceEntry slice_entry(const SwitchOptions& options, const SwitchSlice& slice) {
+dataplane::SliceEntry slice_entry(const SwitchOptions& options, const SwitchSlice& slice,
+                                  const std::function<SliceId(SliceId)>& index_of) {
+  const auto sticky = std::find_if(options.slices.begin(), options.slices.end(),
+                                   [&](const SwitchSlice& other) { return other.sticky_of == slice.id; });
   return {.present = true,
           .queue_capacity = slice.queue_capacity,
           .spill = options.spill_of(slice),
           .drain = slice.drain,
           .depth = static_cast<std::uint8_t>(options.quota),
-          .recirculate = slice.recirculate};
+          .recirculate = slice.recirculate,
+          .sticky = sticky == options.slices.end() ? dataplane::kNoSlice : index_of(sticky->id),
+          .host = slice.sticky_of ? index_of(*slice.sticky_of) : dataplane::kNoSlice};
 }
 
 dataplane::WorkerEntry worker_entry(const SwitchWorker& worker, SliceId index) {
@@ -60,9 +65,14 @@ dataplane::MemoryShape memory_shape(const SwitchOptions& options, unsigned group
 
 void fill_tables(const SwitchOptions& options, unsigned group, dataplane::SoftMemory& memory) {
   const std::vector<const SwitchSlice*> slices = slices_of(options, group);
+  const auto index_of = [&](SliceId id) {
+    const auto at = std::find_if(slices.begin(), slices.end(),
+                                 [id](const SwitchSlice* slice) { return slice->id == id; });
+    return SliceId{static_cast<std::uint16_t>(at - slices.begin())};
+  };
   for (std::uint16_t index = 0; index < slices.size(); ++index) {
     const SwitchSlice& slice = *slices[index];
-    memory.set_slice(SliceId{index}, slice_entry(options, slice));
+    memory.set_slice(SliceId{index}, slice_entry(options, slice, index_of));
     for (const SwitchWorker& worker : options.workers) {
       if (worker.slice == slice.id) memory.set_worker(worker.id, worker_entry(worker, SliceId{index}));
     }

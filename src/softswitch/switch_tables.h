@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "dataplane/soft_memory.h"
@@ -21,8 +22,9 @@ auto* row_with_id(Rows& rows, Id id) {
 /// The slices of a thread. Its memory and counters number them in this order, so that they have no gaps.
 std::vector<const SwitchSlice*> slices_of(const SwitchOptions& options, unsigned group);
 
-/// The row of one slice.
-dataplane::SliceEntry slice_entry(const SwitchOptions& options, const SwitchSlice& slice);
+/// The row of one slice. `index_of`: where its thread's memory has each of its slices.
+dataplane::SliceEntry slice_entry(const SwitchOptions& options, const SwitchSlice& slice,
+                                  const std::function<SliceId(SliceId)>& index_of);
 
 /// The row of a worker whose slice has `index` in its thread's memory.
 dataplane::WorkerEntry worker_entry(const SwitchWorker& worker, SliceId index);

@@ -57,7 +57,7 @@ bool same_types(const SwitchOptions& before, const SwitchOptions& after) {
 
 bool operator==(const dataplane::SliceEntry& a, const dataplane::SliceEntry& b) {
   return a.queue_capacity == b.queue_capacity && a.spill == b.spill && a.drain == b.drain &&
-         a.depth == b.depth && a.recirculate == b.recirculate;
+         a.depth == b.depth && a.recirculate == b.recirculate && a.sticky == b.sticky && a.host == b.host;
 }
 
 void add_once(std::vector<SliceId>& list, SliceId index) {
@@ -74,6 +74,7 @@ class Planner {
   }
 
   TablePlan plan() {
+    for (const SwitchSlice& slice : after_.slices) give_place(slice);
     for (const SwitchSlice& slice : after_.slices) set_slice(slice);
     for (const SwitchWorker& worker : before_.workers) take_worker(worker);
     for (const SwitchWorker& worker : after_.workers) set_worker(worker);
@@ -89,25 +90,34 @@ class Planner {
   }
   bool leaves(const SwitchSlice& slice) const { return !serves(after_, slice.id, slice.group); }
 
-  void set_slice(const SwitchSlice& slice) {
-    GroupUpdate& first = plan_.first[slice.group];
-    GroupUpdate& back = plan_.back[slice.group];
+  dataplane::SliceEntry old_entry(const SwitchSlice& slice) const {
+    return slice_entry(before_, slice, [&](SliceId id) { return old_places_[slice.group].index_of(id); });
+  }
+  dataplane::SliceEntry new_entry(const SwitchSlice& slice) const {
+    return slice_entry(after_, slice, [&](SliceId id) { return places_[slice.group].index_of(id); });
+  }
+
+  /// All have one before the first row is written, as rows name other slices.
+  void give_place(const SwitchSlice& slice) {
+    if (serves(before_, slice.id, slice.group)) return;
     SlicePlaces& places = places_[slice.group];
-    const dataplane::SliceEntry entry = slice_entry(after_, slice);
-    if (serves(before_, slice.id, slice.group)) {
-      const dataplane::SliceEntry earlier = slice_entry(before_, *row_with_id(before_.slices, slice.id));
-      if (earlier == entry) return;
-      const SliceId index = places.index_of(slice.id);
-      first.slices.push_back({index, entry, false});
-      back.slices.push_back({index, earlier, false});
-      return;
-    }
     if (places.full()) vacate(slice.group);
     const SliceId index = places.add(slice.id);
-    first.slices.push_back({index, entry, true});
-    const auto& vacated = first.vacated;
+    const auto& vacated = plan_.first[slice.group].vacated;
     const bool reused = std::find(vacated.begin(), vacated.end(), index) != vacated.end();
+    GroupUpdate& back = plan_.back[slice.group];
     (reused ? back.vacated : back.removed).push_back(index);
+  }
+
+  void set_slice(const SwitchSlice& slice) {
+    GroupUpdate& first = plan_.first[slice.group];
+    const SliceId index = places_[slice.group].index_of(slice.id);
+    const dataplane::SliceEntry entry = new_entry(slice);
+    if (!serves(before_, slice.id, slice.group)) return first.slices.push_back({index, entry, true});
+    const dataplane::SliceEntry earlier = old_entry(*row_with_id(before_.slices, slice.id));
+    if (earlier == entry) return;
+    first.slices.push_back({index, entry, false});
+    plan_.back[slice.group].slices.push_back({index, earlier, false});
   }
 
   /// One of the slices that leave the thread gives up its place at once.
@@ -117,7 +127,7 @@ class Planner {
       const SliceId index = places_[group].index_of(slice->id);
       places_[group].remove(slice->id);
       plan_.first[group].vacated.push_back(index);
-      plan_.back[group].slices.push_back({index, slice_entry(before_, *slice), true});
+      plan_.back[group].slices.push_back({index, old_entry(*slice), true});
       return;
     }
     RAIN_ASSERT(false && "no more slices than there is room for");  // changed() has checked

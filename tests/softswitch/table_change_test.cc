@@ -144,6 +144,34 @@ std::vector<BadChange> bad_changes() {
        {slice(0, [](auto& s) { s.name = std::string("b"); })},
        "slice \"b\": name: another slice has it; names differ"},
       {"slice_with_workers", {RemoveSlice{{2}}}, "worker 3: slice = 2: no slice has this id"},
+      {"sticky_of_nothing",
+       {slice(1, [](auto& s) { s.sticky_of = SliceId{9}; })},
+       "slice \"rest\": sticky_of = 9: no slice has this id"},
+      {"sticky_of_itself",
+       {slice(1, [](auto& s) { s.sticky_of = SliceId{1}; })},
+       "slice \"rest\": sticky_of = 1: slice \"rest\" takes sticky tasks itself; one that serves task types "
+       "is allowed"},
+      {"sticky_of_sticky",
+       {slice(1, [](auto& s) { s.sticky_of = SliceId{0}; }), SetSlice{[&] {
+          SwitchSlice third = fourth;
+          third.sticky_of = SliceId{1};
+          return third;
+        }()}},
+       "slice \"c\": sticky_of = 1: slice \"rest\" takes sticky tasks itself; one that serves task types is "
+       "allowed"},
+      {"sticky_of_another_thread",
+       {slice(1, [](auto& s) { s.sticky_of = SliceId{2}; })},
+       "slice \"rest\": sticky_of = 2: group = 0: slice \"b\" has group 1; both need the same"},
+      {"sticky_twice",
+       {slice(1, [](auto& s) { s.sticky_of = SliceId{0}; }), SetSlice{[&] {
+          SwitchSlice third = fourth;
+          third.sticky_of = SliceId{0};
+          return third;
+        }()}},
+       "slice \"rest\": sticky_of = 0: slice \"c\" takes the sticky tasks of \"a\" already; one slice may"},
+      {"host_of_sticky_removed",
+       {slice(1, [](auto& s) { s.sticky_of = SliceId{2}, s.group = 0; }), RemoveSlice{{2}}},
+       "slice \"rest\": sticky_of = 2: no slice has this id"},
       {"type_without_slice", {SetType{{5}, {9}}}, "type 5: slice = 9: no slice has this id"},
       {"rest_twice",
        {slice(0, [](auto& s) { s.task_types.clear(); })},

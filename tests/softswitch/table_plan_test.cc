@@ -153,7 +153,7 @@ TEST(TablePlan, plan_change__a_slice_goes_to_another_thread_with_its_workers) {
   EXPECT_EQ(made.first[1].workers.size(), 2u) << "although their rows are as before";
   EXPECT_EQ(made.first[0].types[1].value, 0) << "until it is steered";
   EXPECT_EQ(made.first[1].types[1].value, 1);
-  EXPECT_EQ(made.second[0].types[1], SoftMemory::kNoSlice);
+  EXPECT_EQ(made.second[0].types[1], dataplane::kNoSlice);
   EXPECT_THAT(made.second[0].removed, ElementsAre(SliceId{0}));
   EXPECT_FALSE(planned.places[0].has({10}));
   EXPECT_EQ(planned.places[1].index_of({10}).value, 1);
@@ -201,13 +201,35 @@ TEST(TablePlan, plan_change__the_way_back_undoes_the_first_round) {
   }
   EXPECT_THAT(back.forget, testing::UnorderedElementsAre(SliceId{1}, SliceId{2}));
   EXPECT_EQ(back.types[1].value, 0);
-  EXPECT_EQ(back.types[4], SoftMemory::kNoSlice);
+  EXPECT_EQ(back.types[4], dataplane::kNoSlice);
   EXPECT_THAT(made.back[1].removed, ElementsAre(SliceId{1}));
   ASSERT_EQ(made.back[1].workers.size(), 2u);  // 3 has left, 1 has come
   EXPECT_TRUE(made.back[1].workers[0].entry.present);
   EXPECT_EQ(made.back[1].workers[1].id.value, 1);
   EXPECT_FALSE(made.back[1].workers[1].entry.present);
-  EXPECT_EQ(made.back[1].types[1], SoftMemory::kNoSlice);
+  EXPECT_EQ(made.back[1].types[1], dataplane::kNoSlice);
+}
+
+TEST(TablePlan, plan_change__a_slice_for_sticky_tasks_and_its_host_name_each_other) {
+  SwitchOptions after = three_slices();
+  after.slices.push_back({.name = "master", .id = {13}, .sticky_of = SliceId{11}, .queue_capacity = 64});
+  after.workers[2].slice = {13};
+  after.workers[2].epoch = {1};
+  const Planned planned = plan(three_slices(), after);
+  const GroupUpdate& first = planned.plan.first[0];
+  ASSERT_EQ(first.slices.size(), 2u);
+  EXPECT_EQ(first.slices[0].index.value, 1) << "the place of b";
+  EXPECT_EQ(first.slices[0].entry.sticky.value, 2);
+  EXPECT_EQ(first.slices[0].entry.host, dataplane::kNoSlice);
+  EXPECT_EQ(first.slices[1].index.value, 2);
+  EXPECT_EQ(first.slices[1].entry.host.value, 1);
+  EXPECT_EQ(first.slices[1].entry.sticky, dataplane::kNoSlice);
+  EXPECT_EQ(first.workers.at(0).entry.slice.value, 2);
+
+  const Planned back = plan(after, three_slices());
+  ASSERT_EQ(back.plan.first[0].slices.size(), 1u);
+  EXPECT_EQ(back.plan.first[0].slices[0].entry.sticky, dataplane::kNoSlice);
+  EXPECT_THAT(back.plan.second[0].removed, ElementsAre(SliceId{2})) << "after b has forgotten it";
 }
 
 TEST(TablePlan, plan_change__one_thread_needs_one_round_for_types) {

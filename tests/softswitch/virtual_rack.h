@@ -1,6 +1,6 @@
 // A whole rack in virtual time: the real switch, worker and client state machines over a memory network with faults.
-// One seed decides everything. Checked at every event: no worker holds more tasks than its quota, and every request
-// ends exactly once.
+// One seed decides everything. Checked at every event: no worker holds more tasks than its quota, every request ends
+// exactly once, and with a master: sticky tasks run on it alone, and no task waits beside its idle token.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,9 +24,13 @@ namespace rain::softswitch {
 
 using FaultyTransport = transport::FaultTransport<transport::MemoryTransport>;
 
+inline constexpr TaskType kStickyType{
+    7};  ///< of the requests that go to the master, so that workers know them
+
 struct RackOptions {
   std::uint64_t seed = 1;
   unsigned workers = 4;
+  double sticky = 0;   ///< share of the requests; above 0 the last worker is the master
   unsigned quota = 3;  ///< 0: unbounded workers, for programs that push
   unsigned clients = 2;
   unsigned requests = 300;  ///< of each client
@@ -71,6 +75,7 @@ class VirtualWorker {
       : transport_(std::move(transport)),
         core_(options),
         quota_(options.quota),
+        is_master_(options.id.value + 1u == rack.workers),
         mean_service_(rack.mean_service),
         prng_(rack.seed, 100 + options.id.value) {}
 
@@ -85,7 +90,10 @@ class VirtualWorker {
     }
     if (!core_.running()) {
       running_ = core_.begin(now, sink);
-      if (running_ != nullptr) done_ = now + prng_.exponential(mean_service_);
+      if (running_ != nullptr) {
+        done_ = now + prng_.exponential(mean_service_);
+        EXPECT_TRUE(is_master_ || running_->type != kStickyType);
+      }
     }
     core_.poll(now, sink);
     if (quota_ == 0) return;
@@ -102,6 +110,7 @@ class VirtualWorker {
   FaultyTransport transport_;
   rpc::WorkerCore core_;
   unsigned quota_;
+  bool is_master_;
   Nanos mean_service_;
   Prng prng_;
   const rpc::TaskView* running_ = nullptr;
@@ -118,6 +127,7 @@ class VirtualClient {
                .timeout = milliseconds(5),
                .back_off = rack.back_off}),
         mean_gap_(mean_gap(rack, index)),
+        sticky_(rack.sticky),
         prng_(rack.seed, 200 + index),
         payload_(rack.payload_bytes, std::byte{0x5A}),
         endings_(rack.requests),
@@ -133,7 +143,9 @@ class VirtualClient {
       core_.on_message(message, packet.arrival, on_outcome);
     });
     while (submitted_ < endings_.size() && next_submit_ <= now) {
-      const auto accepted = core_.submit(payload_, {.cookie = submitted_}, now, sink);
+      rpc::CallSpec call{.cookie = submitted_};
+      if (sticky_ > 0 && prng_.chance(sticky_)) call.type = kStickyType, call.policy = wire::Policy::kSticky;
+      const auto accepted = core_.submit(payload_, call, now, sink);
       ASSERT_TRUE(accepted.has_value() || core_.options().back_off);
       if (!accepted) ++endings_[submitted_], ++refused_;
       ++submitted_;
@@ -168,6 +180,7 @@ class VirtualClient {
   FaultyTransport transport_;
   rpc::ClientCore core_;
   Nanos mean_gap_;
+  double sticky_;
   Prng prng_;
   std::vector<std::byte> payload_;
   std::vector<unsigned> endings_;  // how often each request ended
@@ -191,6 +204,11 @@ class VirtualRack {
     switch_options_.quota = std::max(options.quota, 1u);
     switch_options_.hold_slots = options.queue_capacity;
     switch_options_.slices[0].queue_capacity = options.queue_capacity;
+    if (options.sticky > 0) {
+      switch_options_.slices.push_back(
+          {.name = "master", .id = {1}, .sticky_of = SliceId{}, .queue_capacity = options.queue_capacity});
+      switch_options_.workers.back().slice = {1};
+    }
     start_switch(kBootId);
     for (std::uint16_t id = 0; id < options.workers; ++id) {
       workers_.push_back(std::make_unique<VirtualWorker>(
@@ -277,6 +295,10 @@ class VirtualRack {
     }
     for (auto& worker : workers_) worker->step(now_);
     for (auto& client : clients_) client->step(now_);
+    if (options_.sticky > 0) {
+      EXPECT_TRUE(balance(0) >= 0 || balance(1) <= 0)
+          << "a task waits beside the master's token at " << now_.value;
+    }
     RAIN_ASSERT(++steps_ < 10'000'000 && "the rack makes no progress");
   }
   Nanos next_event() const {
@@ -289,13 +311,24 @@ class VirtualRack {
     return std::all_of(clients_.begin(), clients_.end(),
                        [](const auto& client) { return client->finished(); });
   }
-  std::int64_t filed_tokens() {
+  /// Of idle workers, those of `rain-paper` of all.
+  std::int64_t balance(std::uint16_t slice) {
     if constexpr (requires { switch_->program.gate(SliceId{}); }) {
-      const auto& gate = switch_->program.gate(SliceId{});
-      return std::int64_t{gate.balance} + gate.spare;
+      return switch_->program.gate({slice}).balance;
+    } else if constexpr (requires { switch_->program.balance(SliceId{}); }) {
+      return switch_->program.balance({slice});
     } else {
-      return switch_->program.balance(SliceId{});
+      return 0;  // no program that queues
     }
+  }
+  std::int64_t filed_tokens() {
+    std::int64_t filed = 0;
+    for (std::uint16_t slice = 0; slice < switch_options_.slices.size(); ++slice) {
+      filed += balance(slice);
+      if constexpr (requires { switch_->program.gate(SliceId{}); })
+        filed += switch_->program.gate({slice}).spare;
+    }
+    return filed;
   }
 
   RackOptions options_;

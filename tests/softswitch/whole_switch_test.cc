@@ -89,6 +89,29 @@ TYPED_TEST(WholeSwitch, storm__every_request_ends_once_and_no_capacity_leaks) {
   }
 }
 
+TYPED_TEST(WholeSwitch, master__serves_sticky_tasks_alone_and_others_beside_them) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RackOptions options = small_rack(seed);
+    options.sticky = seed % 3 == 0 ? 0.15 : 0.05;  // an even part would be 0.25
+    options.load = seed % 2 == 0 ? 0.9 : 0.5;
+    if (seed > 6) options.faults = storm();
+    VirtualRack<TypeParam> rack(options);
+    rack.run();
+    for (const auto& client : rack.clients()) client->expect_each_ended_once();
+    if (seed <= 6) {
+      EXPECT_EQ(rack.count(Ending::kReply), options.clients * options.requests);
+    }
+    // It took its part of the rest: more than the sticky tasks alone.
+    const auto served = rack.workers().back()->core().served();
+    EXPECT_GT(served, static_cast<std::uint64_t>(options.sticky * options.clients * options.requests));
+    rack.heal();
+    rack.run_for(kSettle);
+    rack.expect_all_capacity_back();
+    if (testing::Test::HasFailure()) break;
+  }
+}
+
 TYPED_TEST(WholeSwitch, partition__a_cut_off_worker_comes_back_with_its_whole_quota) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -271,6 +271,14 @@ constexpr Refused kRefused[] = {
      "rack.toml:4: slice \"t\": types = 1: slice \"s\" has it"},
     {"[[slice]]\nname = 's'\ntypes = [1]\n[[slice]]\nname = 't'\n[[server]]\nslice = 's'\n",
      "rack.toml:4: slice \"t\" has no workers: a [[server]] must name it"},
+    {"[[slice]]\nname = 's'\nsticky_of = 't'\n[[slice]]\nname = 't'\n[[server]]\nslice = 's'\n",
+     "rack.toml:3: key 'sticky_of' = \"t\": the name of a [[slice]] above: "},
+    {"[[slice]]\nname = 's'\n[[slice]]\nname = 't'\nsticky_of = 's'\n[[slice]]\nname = 'u'\nsticky_of = 's'\n"
+     "[[server]]\nslice = 's'\n",
+     "rack.toml:6: slice \"t\": sticky_of = 0: slice \"u\" takes the sticky tasks of \"s\" already"},
+    {"[[slice]]\nname = 's'\n[[slice]]\nname = 't'\nsticky_of = 's'\n[[server]]\nslice = 's'\n[[server]]\n"
+     "slice = 't'\nworkers = 2\n",
+     "rack.toml:3: slice \"t\" takes sticky tasks and has 2 workers: one, the master, is allowed"},
     {"[[slice]]\nname = \"\\u001b[2J\"\n[[server]]\n",
      "rack.toml:2: key 'name' = \" [2J\": a name of 1 to 64 bytes without control characters"},
     // [[server]]
