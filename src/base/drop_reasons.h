@@ -30,7 +30,7 @@ namespace rain {
   X(19, kQueueFull, "queue_full", "the slice's task queue is full")                                      \
   X(20, kPayloadStoreFull, "payload_store_full", "no room to hold a large waiting payload")              \
   X(21, kNoWorkers, "no_workers", "the slice has no worker")                                             \
-  X(22, kPolicyUnsupported, "policy_unsupported", "policy that this scheduler does not implement")       \
+  X(22, kPolicyUnsupported, "policy_unsupported", "STICKY for a slice without a master")                 \
   X(23, kMultiPacketUnsupported, "multi_packet_unsupported", "request or reply of more than one packet") \
   X(24, kWorkerQueueFull, "worker_queue_full", "pushed task beyond what the worker may hold")            \
   X(25, kStaleDispatch, "stale_dispatch", "dispatch whose token the worker no longer has out")           \
