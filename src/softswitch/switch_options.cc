@@ -66,7 +66,7 @@ Result check_scalars(const SwitchOptions& options) {
 Result check_slice(const SwitchSlice& slice) {
   const auto key = [&slice](const char* name) { return fmt::format(R"(slice "{}": {})", slice.name, name); };
   if (slice.name.empty()) return refuse(R"(slice {}: name = "": a name is needed)", slice.id.value);
-  Result result = check_range(key("id"), slice.id.value, 0, dataplane::kMaxSlices - 1);
+  Result result = check_range(key("id"), slice.id.value, 0, 2 * dataplane::kMaxSlices - 1);
   if (result) {
     result = check_range(key("queue_capacity"), slice.queue_capacity, 1, dataplane::kMaxQueueCapacity);
   }
@@ -191,6 +191,21 @@ Result check_workers(const SwitchOptions& options) {
 }
 
 }  // namespace
+
+SliceId master_slice_id(SliceId host) {
+  return {static_cast<std::uint16_t>(dataplane::kMaxSlices + host.value)};
+}
+
+SwitchSlice master_slice(const SwitchSlice& host) {
+  SwitchSlice slice = host;
+  slice.name += " (master)";
+  slice.id = master_slice_id(host.id);
+  slice.task_types.clear();
+  slice.other_types = false;
+  slice.sticky_of = host.id;
+  slice.spill.reset();
+  return slice;
+}
 
 tl::expected<void, std::string> SwitchOptions::validate() const {
   Result result = check_scalars(*this);

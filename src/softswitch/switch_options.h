@@ -21,7 +21,7 @@ inline constexpr unsigned kMaxGroups = 16;  ///< switch threads
 /// A slice: the task types that share a queue and a set of workers.
 struct SwitchSlice {
   std::string name = "default";
-  SliceId id{};  ///< 0..kMaxSlices-1
+  SliceId id{};  ///< 0..kMaxSlices-1, those of master_slice() kMaxSlices higher
   std::vector<TaskType> task_types{};
   std::optional<bool>
       other_types{};  ///< it also serves all types that no slice names, as one slice at most may;
@@ -41,6 +41,10 @@ struct SwitchSlice {
   bool takes_other_types() const { return other_types.value_or(task_types.empty() && !sticky_of); }
   bool operator==(const SwitchSlice&) const = default;
 };
+
+/// The slice that takes the STICKY tasks of `host`, to which its master belongs.
+SliceId master_slice_id(SliceId host);
+SwitchSlice master_slice(const SwitchSlice& host);
 
 /// One row of the worker table.
 struct SwitchWorker {

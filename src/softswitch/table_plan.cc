@@ -42,7 +42,7 @@ class ThreadsView {
   }
 
  private:
-  std::array<SliceId, dataplane::kMaxSlices> index_{};
+  std::array<SliceId, 2 * dataplane::kMaxSlices> index_{};
 };
 
 bool same_types(const SwitchOptions& before, const SwitchOptions& after) {

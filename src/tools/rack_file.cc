@@ -62,29 +62,15 @@ void read_switch(TomlReader reader, SwitchOptions& options) {
   reader.finish();
 }
 
-/// The slice whose name `key` gives, of those that stand above; without the key none.
-std::optional<SliceId> read_slice_name(TomlReader& reader, std::string_view key,
-                                       const std::vector<SwitchSlice>& slices, std::string_view allowed) {
-  std::string name;
-  if (!reader.text(key, name)) return std::nullopt;
-  std::vector<std::string_view> names;
-  for (const SwitchSlice& one : slices) names.push_back(one.name);
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
-    reader.refuse(key, fmt::format("{}: {}{}", allowed, comma_list(names), did_you_mean(name, names)));
-  return SliceId{static_cast<std::uint16_t>(found - names.begin())};
-}
-
-SwitchSlice read_slice(TomlReader& reader, const std::vector<SwitchSlice>& above) {
+SwitchSlice read_slice(TomlReader& reader, std::size_t index) {
   SwitchSlice slice;
-  slice.id.value = static_cast<std::uint16_t>(above.size());
+  slice.id.value = static_cast<std::uint16_t>(index);
   slice.name.clear();
   reader.name("name", slice.name);
   std::vector<std::int64_t> types;
   reader.integers("types", types, 0, UINT16_MAX);
   for (const std::int64_t type : types)
     slice.task_types.push_back(TaskType{static_cast<std::uint16_t>(type)});
-  slice.sticky_of = read_slice_name(reader, "sticky_of", above, "the name of a [[slice]] above");
   reader.integer("queue_capacity", slice.queue_capacity, 1, dataplane::kMaxQueueCapacity, "tasks");
   std::uint32_t spill = 0;
   if (reader.integer("spill", spill, 0, slice.queue_capacity, "waiting tasks")) slice.spill = spill;
@@ -112,6 +98,22 @@ void read_app_options(TomlReader& reader, std::string_view app, apps::AppOptions
             reader.integer("rocksdb_large_keys", options.rocksdb_large_keys, 1, kMaxKeys));
 }
 
+SliceId read_slice_name(TomlReader& reader, const std::vector<SwitchSlice>& slices) {
+  std::string name;
+  std::vector<std::string_view> names;
+  for (const SwitchSlice& one : slices) names.push_back(one.name);
+  if (!reader.text("slice", name)) {
+    if (slices.size() > 1) reader.refuse("slice", "the name of a [[slice]], as there are several");
+    return {};
+  }
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    reader.refuse("slice",
+                  fmt::format("the name of a [[slice]]: {}{}", comma_list(names), did_you_mean(name, names)));
+  }
+  return {static_cast<std::uint16_t>(found - names.begin())};
+}
+
 ServerSection read_server(TomlReader reader, const std::vector<SwitchSlice>& slices, std::size_t index) {
   ServerSection section;
   section.line = reader.line();
@@ -135,12 +137,13 @@ ServerSection read_server(TomlReader reader, const std::vector<SwitchSlice>& sli
   reader.flag("busy_poll", section.busy_poll);
   reader.duration("sync_interval", section.sync_interval, milliseconds(1), seconds(60));
   read_app_options(reader, section.app, section.app_options);
-  const auto slice = read_slice_name(reader, "slice", slices, "the name of a [[slice]]");
-  if (!slice && slices.size() > 1) reader.refuse("slice", "the name of a [[slice]], as there are several");
-  section.slice = slice.value_or(SliceId{});
+  section.slice = read_slice_name(reader, slices);
+  reader.flag("master", section.master);
   reader.finish();
   if (section.emulate && section.app != "synthetic")
     reader.refuse("emulate", "true only with app = synthetic");
+  if (section.master && section.workers > 1)
+    reader.refuse("master", "true only with workers = 1: a slice has one master");
   return section;
 }
 
@@ -204,7 +207,7 @@ RackFile RackFile::read(const std::string& path) {
   }
   std::vector<SwitchSlice>& switch_slices = rack.in_switch.slices;
   for (TomlReader& one : slices) {
-    switch_slices.push_back(read_slice(one, switch_slices));
+    switch_slices.push_back(read_slice(one, switch_slices.size()));
     rack.slice_lines_.push_back(one.line());
     if (const auto valid = rack.in_switch.validate_slices(); !valid) rack.refuse(one.line(), valid.error());
   }
@@ -245,9 +248,10 @@ void RackFile::list_workers() {
   for (const ServerSection& server : servers) {
     in_switch.quota = std::max(in_switch.quota, server.quota);
     if (agent) in_switch.quota = std::max(in_switch.quota, agent->policy.adaptive.max_quota);
+    if (server.master) in_switch.slices.push_back(master_slice(in_switch.slices[server.slice.value]));
     for (unsigned worker = 0; worker < server.workers; ++worker) {
       in_switch.workers.push_back({.id = {static_cast<std::uint16_t>(server.first_id.value + worker)},
-                                   .slice = server.slice,
+                                   .slice = server.master ? softswitch::master_slice_id(server.slice) : server.slice,
                                    .address = server.endpoint(worker),
                                    .token_key = server.token_key,
                                    .epoch = {},
@@ -272,28 +276,26 @@ void RackFile::refuse(std::uint32_t line, const std::string& problem) const {
 
 void RackFile::check_slices() const {
   for (const SwitchSlice& slice : in_switch.slices) {
-    unsigned workers = 0;
-    for (const ServerSection& server : servers) workers += server.slice == slice.id ? server.workers : 0u;
-    const std::uint32_t line = slice_lines_[slice.id.value];
-    if (workers == 0) {
-      refuse(line, fmt::format("slice \"{}\" has no workers: a [[server]] must name it", slice.name));
-    }
-    if (slice.sticky_of && workers > 1) {
-      refuse(line,
-             fmt::format("slice \"{}\" takes sticky tasks and has {} workers: one, the master, is allowed",
-                         slice.name, workers));
-    }
+    const auto names_it = [&](const ServerSection& server) { return server.slice == slice.id; };
+    if (std::any_of(servers.begin(), servers.end(), names_it)) continue;
+    refuse(slice_lines_[slice.id.value],
+           fmt::format("slice \"{}\" has no workers: a [[server]] must name it", slice.name));
   }
 }
 
 void RackFile::check_servers() const {
   std::set<std::string> names;
+  std::map<SliceId, std::string> masters;
   std::map<unsigned, std::string> ids;
   std::map<Endpoint, std::string> endpoints{{in_switch.listen, "the switch"}};
   for (const ServerSection& server : servers) {
     const unsigned last_id = server.first_id.value + server.workers - 1u;
     if (!names.insert(server.name).second) {
       refuse(server.line, fmt::format("key 'name' = \"{}\": another server has this name", server.name));
+    }
+    if (server.master && !masters.emplace(server.slice, server.name).second) {
+      refuse(server.line,
+             fmt::format("key 'master' = true: \"{}\" is the master of its slice", masters[server.slice]));
     }
     if (last_id >= dataplane::kMaxWorkers) {
       refuse(server.line, fmt::format("worker ids {} to {} of \"{}\": ids are 0 to {}", server.first_id.value,

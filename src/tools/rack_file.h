@@ -35,7 +35,8 @@ struct ServerSection {
   std::uint16_t workers = 1;
   WorkerId first_id{};
   SliceId slice{};
-  unsigned quota = 4;  ///< for schedulers with tokens; the others push to workers without a bound
+  bool master = false;  ///< its one worker takes the STICKY requests of its slice
+  unsigned quota = 4;   ///< for schedulers with tokens; the others push to workers without a bound
   std::uint32_t token_key = 0;
   std::string app = "echo";
   bool emulate = false;

@@ -51,6 +51,31 @@ TEST(RackFile, read__smallest_rack) {
   EXPECT_FALSE(rack.load.has_value());
 }
 
+TEST(RackFile, read__a_master_has_a_slice_of_its_own_in_the_switch) {
+  const RackFile rack = read(R"(
+[[slice]]
+name = "reads"
+queue_capacity = 7
+[[server]]
+name = "a"
+workers = 2
+slice = "reads"
+[[server]]
+name = "b"
+master = true
+slice = "reads"
+)");
+  ASSERT_EQ(rack.in_switch.slices.size(), 2u);
+  const softswitch::SwitchSlice& sticky = rack.in_switch.slices[1];
+  EXPECT_EQ(sticky.name, "reads (master)");
+  EXPECT_EQ(sticky.sticky_of, SliceId{0});
+  EXPECT_EQ(sticky.queue_capacity, 7u);
+  EXPECT_FALSE(sticky.takes_other_types());
+  ASSERT_EQ(rack.in_switch.workers.size(), 3u);
+  EXPECT_EQ(rack.in_switch.workers[1].slice, SliceId{0});
+  EXPECT_EQ(rack.in_switch.workers[2].slice, sticky.id);
+}
+
 TEST(RackFile, read__every_key) {
   const RackFile rack = read(R"(
 [switch]
@@ -271,14 +296,10 @@ constexpr Refused kRefused[] = {
      "rack.toml:4: slice \"t\": types = 1: slice \"s\" has it"},
     {"[[slice]]\nname = 's'\ntypes = [1]\n[[slice]]\nname = 't'\n[[server]]\nslice = 's'\n",
      "rack.toml:4: slice \"t\" has no workers: a [[server]] must name it"},
-    {"[[slice]]\nname = 's'\nsticky_of = 't'\n[[slice]]\nname = 't'\n[[server]]\nslice = 's'\n",
-     "rack.toml:3: key 'sticky_of' = \"t\": the name of a [[slice]] above: "},
-    {"[[slice]]\nname = 's'\n[[slice]]\nname = 't'\nsticky_of = 's'\n[[slice]]\nname = 'u'\nsticky_of = 's'\n"
-     "[[server]]\nslice = 's'\n",
-     "rack.toml:6: slice \"t\": sticky_of = 0: slice \"u\" takes the sticky tasks of \"s\" already"},
-    {"[[slice]]\nname = 's'\n[[slice]]\nname = 't'\nsticky_of = 's'\n[[server]]\nslice = 's'\n[[server]]\n"
-     "slice = 't'\nworkers = 2\n",
-     "rack.toml:3: slice \"t\" takes sticky tasks and has 2 workers: one, the master, is allowed"},
+    {"[[server]]\nmaster = true\nworkers = 2\n",
+     "rack.toml:2: key 'master' = true: true only with workers = 1: a slice has one master"},
+    {"[[server]]\nname = 'a'\nmaster = true\n[[server]]\nmaster = true\n",
+     "rack.toml:4: key 'master' = true: \"a\" is the master of its slice"},
     {"[[slice]]\nname = \"\\u001b[2J\"\n[[server]]\n",
      "rack.toml:2: key 'name' = \" [2J\": a name of 1 to 64 bytes without control characters"},
     // [[server]]
