@@ -109,10 +109,11 @@ class Registry {
   RegistryState state() const;
 
   // Slices and types.
-  /// Its id is chosen here; a capacity of 0 is the default, or what the switches have room for.
+  /// Its id is chosen here; a capacity of 0 is the default, or what the switches have room for. Its master may be to come.
   Result<Done> add_slice(SliceRow slice);
   Result<Done> remove_slice(const std::string& name);
   Result<Done> set_slice(const std::string& name, const SlicePatch& patch);
+  /// A worker that serves there. It stays the master until another is named, or it is moved or removed.
   Result<Done> set_master(const std::string& slice, WorkerId worker);
   /// `move`: even when another slice has it.
   Result<Done> add_type(TaskType type, const std::string& slice, bool move);
@@ -196,6 +197,10 @@ class Registry {
   bool has_slice(const WorkerRow& worker) const;
   Done moved(WorkerEntry& entry, SliceEntry& to);
   unsigned serving_in(SliceId slice) const;
+  bool is_master(const WorkerRow& worker) const;
+  /// Its tokens die: it changes places in the switch.
+  void begin_epoch(WorkerEntry& entry);
+  /// It leaves its slice by order.
   void forget_master(WorkerId worker);
   /// Servers that have gone and own no worker.
   void forget_servers(Nanos now);

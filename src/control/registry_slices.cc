@@ -74,7 +74,6 @@ Result<Done> Registry::add_slice(SliceRow slice) {
     for (id.value = 0; !slices_.at(id).removed;) ++id.value;
   }
   slice.id = id;
-  slice.master.reset();
   slice.agents_spill.reset();
   SliceEntry& entry = slices_[id];
   entry.row = std::move(slice);
@@ -142,8 +141,15 @@ Result<Done> Registry::set_master(const std::string& slice, WorkerId worker) {
                     worker.value, worker_state_name((*entry)->row.state), name_of((*entry)->row.slice),
                     slice));
   }
-  if ((*found)->row.master == worker) return Done{"nothing changes"};
-  (*found)->row.master = worker;
+  SliceRow& row = (*found)->row;
+  if (row.master == worker) return Done{"nothing changes"};
+  // In the switch master and others are apart: both change places.
+  if (row.master) {
+    const auto old = workers_.find(*row.master);
+    if (old != workers_.end() && old->second.row.slice == row.id) begin_epoch(old->second);
+  }
+  begin_epoch(**entry);
+  row.master = worker;
   touch(**found);
   return Done{};
 }

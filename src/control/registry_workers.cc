@@ -34,8 +34,17 @@ void Registry::forget_master(WorkerId worker) {
   }
 }
 
+bool Registry::is_master(const WorkerRow& worker) const {
+  const auto slice = slices_.find(worker.slice);
+  return slice != slices_.end() && !slice->second.removed && slice->second.row.master == worker.id;
+}
+
+void Registry::begin_epoch(WorkerEntry& entry) {
+  ++entry.row.epoch.value;
+  touch(entry);
+}
+
 void Registry::take_out(WorkerEntry& entry, WorkerState state) {
-  forget_master(entry.row.id);
   entry.row.state = state;
   if (!entry.removed) ++entry.row.epoch.value;
   entry.removed = true;
@@ -77,9 +86,12 @@ Result<Done> Registry::drain(WorkerId worker, bool force) {
                                                    worker.value, worker_state_name(row.state)));
   }
   if (auto last = check_not_last(row, force); !last) return tl::unexpected(last.error());
-  forget_master(worker);
   row.state = WorkerState::kDraining;
   touch(**entry);
+  if (is_master(row)) {
+    return Done{fmt::format("slice \"{}\" is without its master: sticky tasks wait until another is named",
+                            name_of(row.slice))};
+  }
   return Done{left_empty(row.slice)};
 }
 
@@ -90,6 +102,7 @@ Result<Done> Registry::remove(WorkerId worker, bool force) {
   if (row.state == WorkerState::kRemoved) return Done{"nothing changes"};
   if (auto last = check_not_last(row, force); !last) return tl::unexpected(last.error());
   const bool was_in = is_in_switch(row.state);
+  forget_master(worker);
   take_out(**entry, WorkerState::kRemoved);
   return Done{was_in ? left_empty(row.slice) : ""};
 }
@@ -118,8 +131,7 @@ Done Registry::moved(WorkerEntry& entry, SliceEntry& to) {
   const SliceId from = entry.row.slice;
   forget_master(entry.row.id);
   entry.row.slice = to.row.id;
-  ++entry.row.epoch.value;
-  touch(entry);
+  begin_epoch(entry);
   return {left_empty(from)};
 }
 
@@ -160,6 +172,11 @@ Result<Done> Registry::request_move(const std::string& server, std::uint64_t ses
   if ((*entry)->row.state != WorkerState::kServing) {
     return refuse(Reason::kWrongState, fmt::format("worker {} is {}: one that serves can be moved",
                                                    worker.value, worker_state_name((*entry)->row.state)));
+  }
+  if (is_master((*entry)->row)) {
+    return refuse(Reason::kWrongState,
+                  fmt::format("worker {} is the master of slice \"{}\": an operator moves it", worker.value,
+                              name_of((*entry)->row.slice)));
   }
   return move(worker, slice, false);
 }

@@ -25,8 +25,9 @@ struct SliceRow {
   std::optional<std::uint32_t> agents_spill{};  ///< what the agents came to; unset: nothing yet
   std::uint16_t drain = 4;
   bool recirculate = false;
-  unsigned group = 0;                ///< the switch thread that serves it
-  std::optional<WorkerId> master{};  ///< who takes tasks with policy STICKY
+  unsigned group = 0;  ///< the switch thread that serves it
+  /// Who takes tasks with policy STICKY; they wait while it is out.
+  std::optional<WorkerId> master{};
 
   /// What the switch is told; nothing: its default.
   std::optional<std::uint32_t> spill_in_force() const { return spill ? spill : agents_spill; }

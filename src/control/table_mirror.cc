@@ -3,19 +3,6 @@
 #include <set>
 
 namespace rain::control {
-namespace {
-
-softswitch::SetWorker set_worker(const WorkerRow& row) {
-  return {{.id = row.id,
-           .slice = row.slice,
-           .address = row.address,
-           .token_key = row.token_key,
-           .epoch = row.epoch,
-           .weight = row.weight}};
-}
-
-}  // namespace
-
 void TableMirror::take(const Changes& changes) {
   if (changes.reset) {
     slices_.clear();
@@ -73,9 +60,29 @@ softswitch::SetSlice TableMirror::set_slice(const SliceRow& row) const {
   return change;
 }
 
+void TableMirror::set_slices(const SliceRow& row, std::vector<softswitch::TableChange>& changes) const {
+  changes.push_back(set_slice(row));
+  if (row.master) {
+    changes.push_back(softswitch::SetSlice{softswitch::master_slice(set_slice(row).slice)});
+  } else {
+    changes.push_back(softswitch::RemoveSlice{softswitch::master_slice_id(row.id)});
+  }
+}
+
+softswitch::SetWorker TableMirror::set_worker(const WorkerRow& row) const {
+  const auto slice = slices_.find(row.slice);
+  const bool master = slice != slices_.end() && slice->second.master == row.id;
+  return {{.id = row.id,
+           .slice = master ? softswitch::master_slice_id(row.slice) : row.slice,
+           .address = row.address,
+           .token_key = row.token_key,
+           .epoch = row.epoch,
+           .weight = row.weight}};
+}
+
 std::vector<softswitch::TableChange> TableMirror::everything() const {
   std::vector<softswitch::TableChange> changes{softswitch::ClearTables{}};
-  for (const auto& [id, row] : slices_) changes.push_back(set_slice(row));
+  for (const auto& [id, row] : slices_) set_slices(row, changes);
   for (const auto& [id, row] : workers_) {
     if (is_in_switch(row.state)) changes.push_back(set_worker(row));
   }
@@ -98,7 +105,7 @@ std::vector<softswitch::TableChange> TableMirror::only(const Changes& changed) c
   }
   for (const SliceId id : touched) {
     const auto found = slices_.find(id);
-    if (found != slices_.end()) changes.push_back(set_slice(found->second));
+    if (found != slices_.end()) set_slices(found->second, changes);
   }
   for (const Versioned<WorkerRow>& entry : changed.workers) {
     if (is_in_switch(entry.row.state)) {
@@ -108,7 +115,9 @@ std::vector<softswitch::TableChange> TableMirror::only(const Changes& changed) c
     }
   }
   for (const SliceId id : touched) {
-    if (!slices_.contains(id)) changes.push_back(softswitch::RemoveSlice{id});
+    if (slices_.contains(id)) continue;
+    changes.push_back(softswitch::RemoveSlice{softswitch::master_slice_id(id)});
+    changes.push_back(softswitch::RemoveSlice{id});
   }
   return changes;
 }

@@ -29,6 +29,9 @@ class TableMirror {
 
  private:
   softswitch::SetSlice set_slice(const SliceRow& row) const;
+  /// In the switch a master has a slice of its own (softswitch::master_slice).
+  void set_slices(const SliceRow& row, std::vector<softswitch::TableChange>& changes) const;
+  softswitch::SetWorker set_worker(const WorkerRow& row) const;
 
   std::uint64_t instance_ = 0;
   Version version_ = 0;

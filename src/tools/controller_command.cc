@@ -49,6 +49,7 @@ control::ControllerOptions options_of(const RackFile& rack) {
                                                   .draw_key = draw_key},
                                      .client_lease = section.lease};
   for (const softswitch::SwitchSlice& slice : rack.in_switch.slices) {
+    if (slice.sticky_of) continue;  // follows from its master
     control::SliceRow row;
     row.name = slice.name;
     row.other_types = slice.takes_other_types();
@@ -57,6 +58,9 @@ control::ControllerOptions options_of(const RackFile& rack) {
     row.drain = slice.drain;
     row.recirculate = slice.recirculate;
     row.group = slice.group;
+    for (const ServerSection& server : rack.servers) {
+      if (server.master && server.slice == slice.id) row.master = server.first_id;
+    }
     options.slices.push_back(row);
     for (const TaskType type : slice.task_types)
       options.types.push_back({type, {static_cast<std::uint16_t>(options.slices.size() - 1)}});

@@ -131,6 +131,10 @@ void ServerAgent::take_orders(Nanos now) {
       if (slice.id.value >= slice_names_.size()) slice_names_.resize(slice.id.value + std::size_t{1});
       slice_names_[slice.id.value] = slice.name;
     }
+    masters_.clear();
+    for (const control::SliceRow& slice : orders->slices) {
+      if (slice.master) masters_[slice.id] = *slice.master;
+    }
     for (const control::WorkerRow& row : orders->workers) {
       const auto before = rows_.find(row.id);
       obey(row, before == rows_.end() ? nullptr : &before->second);
@@ -163,8 +167,18 @@ SliceId ServerAgent::slice_of(WorkerId worker) const {
   return row == rows_.end() ? server_.slice : row->second.slice;
 }
 
+bool ServerAgent::is_master(WorkerId worker) const {
+  const auto master = masters_.find(slice_of(worker));
+  return master != masters_.end() && master->second == worker;
+}
+
 void ServerAgent::move(WorkerId worker, std::uint16_t slice) {
   pending_.ask(worker, monotonic_now());
+  if (is_master(worker)) {  // the controller would say no
+    const std::lock_guard lock(mutex_);
+    refused_.insert(worker);
+    return;
+  }
   link_->request_move(worker, slice_names_[slice]);
 }
 

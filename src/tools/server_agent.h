@@ -55,6 +55,7 @@ class ServerAgent final : private agent::AgentSink {
   void take_orders(Nanos now);
   void obey(const control::WorkerRow& row, const control::WorkerRow* before);
   SliceId slice_of(WorkerId worker) const;  ///< as ordered, or as configured
+  bool is_master(WorkerId worker) const;
 
   const ServerSection& server_;
   unsigned quota_;
@@ -64,6 +65,7 @@ class ServerAgent final : private agent::AgentSink {
   control::ServerLink* link_ = nullptr;
   std::vector<std::string> slice_names_;  // by id
   std::map<WorkerId, control::WorkerRow> rows_;
+  std::map<SliceId, WorkerId> masters_;
   PendingMoves pending_;
   std::vector<control::WorkerReport> reports_;
   bool said_spill_ = false;

@@ -119,8 +119,16 @@ TEST_F(RegistrySlices, set_master__one_that_serves_there) {
   expect_refused(registry_.set_master("a", {9}), Reason::kUnknown, "worker 9 is unknown");
   ASSERT_TRUE(registry_.set_master("a", {0}));
   EXPECT_EQ(registry_.slices()[0].master, WorkerId{0});
-  ASSERT_TRUE(registry_.drain({0}, false));
-  EXPECT_EQ(registry_.slices()[0].master, std::nullopt) << "who drains is no longer master";
+  EXPECT_THAT(registry_.drain({0}, false)->note, HasSubstr("without its master"));
+  EXPECT_EQ(registry_.slices()[0].master, WorkerId{0}) << "sticky tasks wait";
+  ASSERT_TRUE(registry_.resume({0}));
+  const auto epoch_of = [this](std::uint16_t id) { return registry_.workers()[id].epoch; };
+  const Epoch old_master = epoch_of(0), new_master = epoch_of(1);
+  ASSERT_TRUE(registry_.set_master("a", {1}));
+  EXPECT_NE(epoch_of(0), old_master) << "both change places in the switch";
+  EXPECT_NE(epoch_of(1), new_master);
+  ASSERT_TRUE(registry_.move({1}, "b", false));
+  EXPECT_EQ(registry_.slices()[0].master, std::nullopt) << "an operator has moved it";
 }
 
 }  // namespace

@@ -81,6 +81,30 @@ TEST_F(TableMirrorTest, only__each_change_leads_to_the_registrys_tables) {
   follow();
   expect_same();
   EXPECT_EQ(switch_.slices.size(), 2u);
+  ASSERT_TRUE(registry_.set_master("a", {1}));
+  follow();
+  expect_same();
+  ASSERT_EQ(switch_.slices.size(), 3u);
+  EXPECT_EQ(switch_.slices[2].sticky_of, SliceId{0});
+  const auto in_switch = [this](std::uint16_t id) {
+    return std::find_if(switch_.workers.begin(), switch_.workers.end(),
+                        [id](const softswitch::SwitchWorker& one) { return one.id.value == id; })
+        ->slice;
+  };
+  EXPECT_EQ(in_switch(1), switch_.slices[2].id);
+  enter(server("t", {worker(3)}));
+  ASSERT_TRUE(registry_.set_master("a", {3}));
+  follow();
+  expect_same();
+  EXPECT_EQ(in_switch(1), SliceId{0});
+  EXPECT_EQ(in_switch(3), switch_.slices[2].id);
+  ASSERT_TRUE(registry_.drain({3}, false));
+  follow();
+  expect_same();
+  ASSERT_TRUE(registry_.remove({3}, false));
+  follow();
+  expect_same();
+  EXPECT_EQ(switch_.slices.size(), 2u) << "no master, no slice for it";
   SlicePatch patch;
   patch.spill = 3;
   ASSERT_TRUE(registry_.set_slice("a", patch));
