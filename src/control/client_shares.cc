@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kMaxClients = 4096;
 
-std::uint64_t held_by(const ClientRow& row) { return std::max(row.share, row.in_use); }
+/// A lower share is heard with the answer, and known to be heard with the next word.
+std::uint64_t held_by(const ClientRow& row) { return row.lent; }
 
 tl::unexpected<Refusal> refuse(Reason reason, std::string text) {
   return tl::unexpected(Refusal{reason, std::move(text)});

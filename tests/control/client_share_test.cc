@@ -1,6 +1,8 @@
 // Public clients that have their share from a live controller: divided by weight, lent, called back, kept while it is away.
 #include "rain/client_share.h"
 
+#include <algorithm>
+
 #include "base/endpoint_text.h"
 #include "control/controller_fixture.h"
 #include "transport/udp.h"
@@ -54,10 +56,15 @@ class ClientShareTest : public ControllerFixture {
       if (monotonic_now() > limit) return false;
       a.step();
       b.step();
+      most_open_ = std::max(most_open_, a.open() + b.open());
     }
     return true;
   }
 
+  /// A request may leave while its client is told of a lower share.
+  void expect_never_too_much() const { EXPECT_LE(most_open_, kRoom + 2); }
+
+  std::size_t most_open_ = 0;
   transport::UdpTransport mute_ =
       transport::UdpTransport::open({.listen = Endpoint::v4(127, 0, 0, 1, 0)}).value();
 };

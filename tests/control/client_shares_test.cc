@@ -35,6 +35,8 @@ TEST(ClientShares, heartbeat__a_share_is_lent_and_called_back) {
   EXPECT_EQ(newcomer.share, 0u) << "a has all, and has not heard of b yet";
   const ClientId b = newcomer.id;
   EXPECT_EQ(*shares.heartbeat(a, 900, 5000, {}), 938u) << "all but what an idle client keeps";
+  EXPECT_EQ(*shares.heartbeat(b, 0, 2000, {}), 0u) << "a may not have heard that yet, and open more";
+  EXPECT_EQ(*shares.heartbeat(a, 938, 5000, {}), 500u);
   EXPECT_EQ(*shares.heartbeat(b, 0, 2000, {}), 62u);
   // b is entitled to half: a is told less, and b gets what a no longer uses.
   EXPECT_EQ(*shares.heartbeat(a, 938, 5000, {}), 500u);
