@@ -18,6 +18,11 @@ tl::unexpected<Refusal> refuse(Reason reason, std::string text) {
   return tl::unexpected(Refusal{reason, std::move(text)});
 }
 
+tl::unexpected<Refusal> refuse_unknown(ClientId id) {
+  return refuse(Reason::kUnknown,
+                fmt::format("client id {}: unknown, or its lease has ended: register again", id));
+}
+
 }  // namespace
 
 std::uint64_t ClientShares::committed() const {
@@ -96,13 +101,16 @@ Result<ClientRow> ClientShares::enter(const ClientClaim& claim, Nanos now) {
   return *row;
 }
 
+Result<void> ClientShares::check_life(ClientId id, std::uint64_t incarnation) const {
+  const auto found = clients_.find(id);
+  if (found != clients_.end() && found->second.incarnation == incarnation) return {};
+  return refuse_unknown(id);
+}
+
 Result<std::uint32_t> ClientShares::heartbeat(ClientId id, std::uint32_t in_use, std::uint32_t wanted,
                                               Nanos now) {
   const auto found = clients_.find(id);
-  if (found == clients_.end()) {
-    return refuse(Reason::kUnknown,
-                  fmt::format("client id {}: unknown, or its lease has ended: register again", id));
-  }
+  if (found == clients_.end()) return refuse_unknown(id);
   constexpr std::uint32_t kMostRequests = 1u << 24;
   if (in_use > kMostRequests || wanted > kMostRequests) {
     return refuse(Reason::kNonsense,

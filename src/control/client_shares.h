@@ -55,6 +55,8 @@ class ClientShares {
 
   /// A new client, or one that comes back. Its row, with its share.
   Result<ClientRow> enter(const ClientClaim& claim, Nanos now);
+  /// Refused unless the id is this client's: it may have it from a controller that is no more.
+  Result<void> check_life(ClientId id, std::uint64_t incarnation) const;
   /// Renews the lease; the new share.
   Result<std::uint32_t> heartbeat(ClientId id, std::uint32_t in_use, std::uint32_t wanted, Nanos now);
   Result<void> leave(ClientId id);

@@ -62,11 +62,7 @@ softswitch::SetSlice TableMirror::set_slice(const SliceRow& row) const {
 
 void TableMirror::set_slices(const SliceRow& row, std::vector<softswitch::TableChange>& changes) const {
   changes.push_back(set_slice(row));
-  if (row.master) {
-    changes.push_back(softswitch::SetSlice{softswitch::master_slice(set_slice(row).slice)});
-  } else {
-    changes.push_back(softswitch::RemoveSlice{softswitch::master_slice_id(row.id)});
-  }
+  if (row.master) changes.push_back(softswitch::SetSlice{softswitch::master_slice(set_slice(row).slice)});
 }
 
 softswitch::SetWorker TableMirror::set_worker(const WorkerRow& row) const {
@@ -115,9 +111,10 @@ std::vector<softswitch::TableChange> TableMirror::only(const Changes& changed) c
     }
   }
   for (const SliceId id : touched) {
-    if (slices_.contains(id)) continue;
-    changes.push_back(softswitch::RemoveSlice{softswitch::master_slice_id(id)});
-    changes.push_back(softswitch::RemoveSlice{id});
+    const auto found = slices_.find(id);
+    if (found == slices_.end() || !found->second.master)
+      changes.push_back(softswitch::RemoveSlice{softswitch::master_slice_id(id)});
+    if (found == slices_.end()) changes.push_back(softswitch::RemoveSlice{id});
   }
   return changes;
 }

@@ -66,7 +66,8 @@ Result check_scalars(const SwitchOptions& options) {
 Result check_slice(const SwitchSlice& slice) {
   const auto key = [&slice](const char* name) { return fmt::format(R"(slice "{}": {})", slice.name, name); };
   if (slice.name.empty()) return refuse(R"(slice {}: name = "": a name is needed)", slice.id.value);
-  Result result = check_range(key("id"), slice.id.value, 0, 2 * dataplane::kMaxSlices - 1);
+  const std::uint32_t ids = slice.sticky_of ? 2 * dataplane::kMaxSlices : dataplane::kMaxSlices;
+  Result result = check_range(key("id"), slice.id.value, 0, ids - 1);
   if (result) {
     result = check_range(key("queue_capacity"), slice.queue_capacity, 1, dataplane::kMaxQueueCapacity);
   }

@@ -76,6 +76,7 @@ TEST_F(ClientShareTest, open__two_that_want_all_share_by_weight) {
   EXPECT_TRUE(step_until(*heavy, *light, [&] { return heavy->share() == 1500 && light->share() == 500; }))
       << heavy->share() << ' ' << light->share();
   EXPECT_TRUE(step_until(*heavy, *light, [&] { return heavy->open() == 1500 && light->open() == 500; }));
+  expect_never_too_much();
 }
 
 TEST_F(ClientShareTest, open__what_is_not_used_is_lent_and_called_back) {
@@ -89,6 +90,7 @@ TEST_F(ClientShareTest, open__what_is_not_used_is_lent_and_called_back) {
       << "called back";
   light->hungry = false;
   EXPECT_TRUE(step_until(*heavy, *light, [&] { return heavy->open() > 1800; })) << "and the other way round";
+  expect_never_too_much();
 }
 
 TEST_F(ClientShareTest, destructor__gives_the_share_back) {
@@ -101,6 +103,7 @@ TEST_F(ClientShareTest, destructor__gives_the_share_back) {
   goes->leave();
   EXPECT_EQ(goes->share(), 0u) << "it has none any more";
   EXPECT_TRUE(step_until(*stays, *goes, [&] { return stays->share() == kRoom; }));
+  expect_never_too_much();
 }
 
 TEST_F(ClientShareTest, open__while_the_controller_is_away_the_share_stays) {

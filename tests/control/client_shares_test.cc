@@ -45,6 +45,14 @@ TEST(ClientShares, heartbeat__a_share_is_lent_and_called_back) {
   EXPECT_EQ(*shares.heartbeat(b, 62, 2000, {}), 500u);
 }
 
+TEST(ClientShares, check_life__an_id_of_an_earlier_controller_is_another_clients) {
+  ClientShares shares = rack(1000);
+  const ClientId a = shares.enter(client("a", 1, 7), {})->id;
+  EXPECT_TRUE(shares.check_life(a, 7));
+  expect_refused(shares.check_life(a, 8), Reason::kUnknown, "register again");
+  expect_refused(shares.check_life(a + 1, 7), Reason::kUnknown, "register again");
+}
+
 TEST(ClientShares, heartbeat__weights_decide_between_the_hungry) {
   ClientShares shares = rack(1000);
   const ClientId a = shares.enter(client("a", 1), {})->id;
@@ -107,6 +115,9 @@ TEST(ClientShares, enter__a_stranger_is_believed_up_to_what_nobody_holds) {
   EXPECT_EQ(shares.overstated(), 1u);
   EXPECT_EQ(*shares.heartbeat(a, 100, 5000, {}), 938u);
   ASSERT_TRUE(shares.leave(shares.rows()[1].id));
+  EXPECT_EQ(shares.enter(liar, {})->in_use, 0u) << "a may not have heard of its lower share";
+  EXPECT_EQ(*shares.heartbeat(a, 938, 5000, {}), 938u);
+  ASSERT_TRUE(shares.leave(shares.rows()[1].id));
   EXPECT_EQ(shares.enter(liar, {})->in_use, 62u);
   EXPECT_GT(*shares.heartbeat(a, 100, 5000, {}), 900u) << "as beside any client that wants 62";
   EXPECT_LE(shares.committed(), 1000u);
@@ -117,6 +128,8 @@ TEST(ClientShares, heartbeat__more_in_flight_than_was_lent__is_cut_and_counted) 
   const ClientId a = shares.enter(client("a"), {})->id;
   const ClientId b = shares.enter(client("b"), {})->id;
   ASSERT_EQ(*shares.heartbeat(a, 0, 5000, {}), 938u);
+  ASSERT_EQ(*shares.heartbeat(b, 0, 5000, {}), 0u);
+  ASSERT_EQ(*shares.heartbeat(a, 0, 5000, {}), 500u);
   ASSERT_EQ(*shares.heartbeat(b, 0, 5000, {}), 62u);
   ASSERT_TRUE(shares.heartbeat(b, 900, 5000, {}));
   EXPECT_EQ(shares.rows()[1].in_use, 62u);

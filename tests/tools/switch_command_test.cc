@@ -73,6 +73,7 @@ TEST(SwitchCommand, run__no_room_for_the_queues_is_a_failure_not_bad_input) {
   const Finished finished = running.finish();
   EXPECT_EQ(finished.status, 1);
   EXPECT_EQ(finished.err,
+            "rain switch: takes 1.5 GiB of memory, which takes a while\n"
             "rain switch: not enough memory for the task queues: lower queue_capacity or hold_slots\n");
 }
 

@@ -58,6 +58,7 @@ class Link final : public ClientLink {
     set_time_limit(context, kCallLimit);
     v1::ClientLeave leave;
     leave.set_id(id_);
+    leave.set_incarnation(incarnation_);
     v1::ClientLeft left;
     stub_->Leave(&context, leave, &left);  // if it is not heard, the lease ends by itself
   }
@@ -95,6 +96,7 @@ class Link final : public ClientLink {
     wanted_ = usage.wanted;
     v1::ClientHeartbeat beat;
     beat.set_id(share.id());
+    beat.set_incarnation(incarnation_);
     beat.set_in_use(usage.in_use);
     beat.set_wanted(usage.wanted);
     return stub_->Heartbeat(&context, beat, &share);

@@ -258,15 +258,19 @@ class ClientService final : public v1::Clients::Service {
   }
   grpc::Status Heartbeat(grpc::ServerContext*, const v1::ClientHeartbeat* beat,
                          v1::ClientShare* reply) override {
-    const auto share = controller_.change_clients([&](ClientShares& clients) {
+    const auto share = controller_.change_clients([&](ClientShares& clients) -> Result<std::uint32_t> {
+      if (auto known = clients.check_life(beat->id(), beat->incarnation()); !known)
+        return tl::unexpected(known.error());
       return clients.heartbeat(beat->id(), beat->in_use(), beat->wanted(), monotonic_now());
     });
     if (!share) return to_status(share.error());
     return answer(beat->id(), *share, *reply);
   }
   grpc::Status Leave(grpc::ServerContext*, const v1::ClientLeave* leave, v1::ClientLeft*) override {
-    const auto left =
-        controller_.change_clients([&](ClientShares& clients) { return clients.leave(leave->id()); });
+    const auto left = controller_.change_clients([&](ClientShares& clients) {
+      auto known = clients.check_life(leave->id(), leave->incarnation());
+      return known ? clients.leave(leave->id()) : known;
+    });
     return left ? grpc::Status::OK : to_status(left.error());
   }
 
