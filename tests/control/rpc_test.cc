@@ -178,8 +178,9 @@ TEST_F(Rpc, server_link__asks_for_a_spill_threshold) {
   ASSERT_TRUE(link->wait_for_orders(kPatience));
   link->request_spill("a", 3);
   link->request_spill("a", 4);
-  EXPECT_TRUE(
-      orders_.wait_until([](const ServerOrders& orders) { return orders.slices[0].agents_spill == 4u; }));
+  EXPECT_TRUE(orders_.wait_until([](const ServerOrders& orders) {
+    return !orders.slices.empty() && orders.slices[0].agents_spill == 4u;
+  }));
   EXPECT_EQ(status().slices[0].agents_spill, 4u);
 }
 
@@ -195,7 +196,8 @@ TEST_F(Rpc, server_link__nonsense_is_refused_and_the_link_stays) {
   EXPECT_THAT(refused_.get().text, HasSubstr("idleness nan"));
   EXPECT_EQ(refused_.get().move, std::nullopt);
   order(QuotaOrder{{0}, 2});
-  EXPECT_TRUE(orders_.wait_until([](const ServerOrders& orders) { return orders.workers[0].quota == 2; }));
+  EXPECT_TRUE(orders_.wait_until(
+      [](const ServerOrders& orders) { return !orders.workers.empty() && orders.workers[0].quota == 2; }));
 }
 
 TEST_F(Rpc, server_link__leaves) {
@@ -223,8 +225,9 @@ TEST_F(Rpc, server_link__controller_restarts__with_and_without_its_memory) {
   const auto first = link->wait_for_orders(kPatience);
   ASSERT_TRUE(first);
   order(MoveOrder{{0}, "b"});
-  ASSERT_TRUE(
-      orders_.wait_until([](const ServerOrders& orders) { return orders.workers[0].slice == SliceId{1}; }));
+  ASSERT_TRUE(orders_.wait_until([](const ServerOrders& orders) {
+    return !orders.workers.empty() && orders.workers[0].slice == SliceId{1};
+  }));
   const WorkerRow before = orders_.get().workers[0];
   for (const bool keeps_state : {true, false}) {
     orders_.set({});
