@@ -250,12 +250,13 @@ void RackFile::list_workers() {
     if (agent) in_switch.quota = std::max(in_switch.quota, agent->policy.adaptive.max_quota);
     if (server.master) in_switch.slices.push_back(master_slice(in_switch.slices[server.slice.value]));
     for (unsigned worker = 0; worker < server.workers; ++worker) {
-      in_switch.workers.push_back({.id = {static_cast<std::uint16_t>(server.first_id.value + worker)},
-                                   .slice = server.master ? softswitch::master_slice_id(server.slice) : server.slice,
-                                   .address = server.endpoint(worker),
-                                   .token_key = server.token_key,
-                                   .epoch = {},
-                                   .weight = server.weight});
+      in_switch.workers.push_back(
+          {.id = {static_cast<std::uint16_t>(server.first_id.value + worker)},
+           .slice = server.master ? softswitch::master_slice_id(server.slice) : server.slice,
+           .address = server.endpoint(worker),
+           .token_key = server.token_key,
+           .epoch = {},
+           .weight = server.weight});
     }
   }
   if (controller) make_room();
