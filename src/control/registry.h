@@ -9,7 +9,7 @@
 // - Leases belong to servers. A clock that goes backwards is refused; one that jumps ahead (the controller was stopped)
 //   extends every lease by the jump, as nobody could renew meanwhile.
 // - A state file and the servers' own claims can both rebuild it: who registers says what it has, and is believed where
-//   the registry knows nothing, so that a controller that lost its file changes nothing on the data path. One whose file
+//   the registry knows nothing: a controller that lost its file costs each worker no more than a new epoch. One whose file
 //   is old has an older epoch than the server: the worker gets a newer one than either.
 // - A server that owns no worker any more (others have taken over its ids) is forgotten when it has gone, so that names
 //   which come and go do not add up.
@@ -206,6 +206,7 @@ class Registry {
   void forget_servers(Nanos now);
   bool owns_worker(const std::string& server) const;
   std::string left_empty(SliceId slice) const;
+  Result<void> check_room(const std::string& slice, std::uint32_t more) const;
   unsigned serving_of(const std::string& server, SliceId slice) const;
   /// Takes over what the agents' wishes come to by now, unless an operator's threshold is in force.
   void agree_spill(SliceEntry& entry);

@@ -127,13 +127,18 @@ void Registry::put(const ServerClaim& server, const WorkerClaim& claim, SliceId 
     return;
   if (!known) {
     row.id = claim.id;
-    row.epoch = claim.has_state ? claim.epoch : options_.first_epoch;
+    // A newer one than it has: whether it was a master then, which the switch's row hangs on, nobody knows any more.
+    row.epoch = options_.first_epoch;
+    if (claim.has_state) row.epoch.value = static_cast<std::uint16_t>(claim.epoch.value + 1);
   } else if (!entry.removed) {
     ++row.epoch.value;  // those that are out have a new one already
   }
   // An operator's or agent's move is kept across lives; who comes from elsewhere says where it belongs.
   const auto kept = slices_.find(row.slice);
-  if (!same_server || kept == slices_.end() || kept->second.removed) row.slice = slice;
+  if (!same_server || kept == slices_.end() || kept->second.removed) {
+    if (row.slice != slice) forget_master(claim.id);
+    row.slice = slice;
+  }
   if (!same_server || row.token_key == 0 || claim.token_key != 0)
     row.token_key = claim.token_key != 0 ? claim.token_key : options_.draw_key();
   row.server = server.name;

@@ -37,6 +37,19 @@ std::string Registry::left_empty(SliceId slice) const {
   return fmt::format("slice \"{}\" has no worker that serves: its tasks wait", name_of(slice));
 }
 
+/// Of the switch's slices a slice with a master is two.
+Result<void> Registry::check_room(const std::string& slice, std::uint32_t more) const {
+  std::uint32_t taken = 0;
+  for (const auto& [id, entry] : slices_) {
+    if (!entry.removed) taken += entry.row.master ? 2u : 1u;
+  }
+  const std::uint32_t most = std::min(options_.max_slices, dataplane::kMaxSlices);
+  if (taken + more <= most) return {};
+  return refuse(Reason::kNoRoom,
+                fmt::format("slice \"{}\": there is room for {} slices, and one with a master counts as two",
+                            slice, most));
+}
+
 Result<Done> Registry::add_slice(SliceRow slice) {
   if (!is_name(slice.name))
     return refuse(Reason::kOutOfRange, fmt::format("slice {}: {}", shown_name(slice.name), kNameAllowed));
@@ -51,10 +64,8 @@ Result<Done> Registry::add_slice(SliceRow slice) {
     return refuse(Reason::kOutOfRange, fmt::format("slice \"{}\": spill {}: at most its capacity, {}",
                                                    slice.name, *slice.spill, slice.queue_capacity));
   }
-  std::uint32_t live = 0;
   for (const auto& [id, entry] : slices_) {
     if (entry.removed) continue;
-    ++live;
     if (entry.row.name == slice.name)
       return refuse(Reason::kDuplicate, fmt::format("slice \"{}\": there is one of this name", slice.name));
     if (entry.row.other_types && slice.other_types) {
@@ -64,9 +75,7 @@ Result<Done> Registry::add_slice(SliceRow slice) {
     }
   }
   const std::uint32_t most = std::min(options_.max_slices, dataplane::kMaxSlices);
-  if (live >= most)
-    return refuse(Reason::kNoRoom,
-                  fmt::format("slice \"{}\": there is room for {} slices", slice.name, most));
+  if (auto room = check_room(slice.name, slice.master ? 2u : 1u); !room) return tl::unexpected(room.error());
   // Ids that were never used first: a switch that missed the removal then sees a removal, not a change.
   SliceId id{};
   while (slices_.contains(id) && id.value < most) ++id.value;
@@ -144,7 +153,9 @@ Result<Done> Registry::set_master(const std::string& slice, WorkerId worker) {
   SliceRow& row = (*found)->row;
   if (row.master == worker) return Done{"nothing changes"};
   // In the switch master and others are apart: both change places.
-  if (row.master) {
+  if (!row.master) {
+    if (auto room = check_room(slice, 1); !room) return tl::unexpected(room.error());
+  } else {
     const auto old = workers_.find(*row.master);
     if (old != workers_.end() && old->second.row.slice == row.id) begin_epoch(old->second);
   }

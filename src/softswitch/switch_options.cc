@@ -105,7 +105,8 @@ Result check_slices(const std::vector<SwitchSlice>& slices) {
   std::string takes_the_rest;
   for (const SwitchSlice& slice : slices) {
     if (Result result = check_slice(slice); !result) return result;
-    if (!names.insert(slice.name).second) {
+    // Those of masters are made here: no operator chose them.
+    if (!slice.sticky_of && !names.insert(slice.name).second) {
       return refuse(R"(slice "{}": name: another slice has it; names differ)", slice.name);
     }
     if (!ids.insert(slice.id).second) {

@@ -69,9 +69,18 @@ TEST_F(RegistryServers, enter__unknown_worker_with_state__is_believed) {
   claim.epoch = {17};
   claim.token_key = 5;
   enter(server("s", {claim}));
-  EXPECT_EQ(row(0).epoch, Epoch{17});
+  EXPECT_EQ(row(0).epoch, Epoch{18}) << "it may have been a master then, or not";
   EXPECT_EQ(row(0).token_key, 5u);
   EXPECT_EQ(row(0).slice, SliceId{1});
+}
+
+TEST_F(RegistryServers, enter__another_server_takes_a_masters_id_elsewhere__it_is_none_any_more) {
+  const std::uint64_t session = enter(server("s", {worker(0), worker(1)}));
+  ASSERT_TRUE(registry_.set_master("a", {0}));
+  ASSERT_TRUE(registry_.leave("s", session, now_));
+  EXPECT_EQ(registry_.slices()[0].master, WorkerId{0}) << "it may come back";
+  enter(server("t", {worker(0, "b")}));
+  EXPECT_EQ(registry_.slices()[0].master, std::nullopt);
 }
 
 TEST_F(RegistryServers, enter__has_heard_of_a_newer_epoch__gets_one_that_is_newer_still) {

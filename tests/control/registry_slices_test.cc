@@ -113,6 +113,16 @@ TEST_F(RegistrySlices, remove_type__says_where_its_tasks_go) {
   EXPECT_THAT(registry_.remove_type({2})->note, HasSubstr("refused now"));
 }
 
+TEST_F(RegistrySlices, set_master__counts_as_a_slice_of_the_switch) {
+  enter(server("s", {worker(0), worker(1), worker(2, "b")}));
+  for (int i = 0; i < 61; ++i) ASSERT_TRUE(registry_.add_slice(slice(fmt::format("s{}", i))));
+  ASSERT_TRUE(registry_.set_master("a", {0}));
+  expect_refused(registry_.set_master("b", {2}), Reason::kNoRoom,
+                 "room for 64 slices, and one with a master");
+  expect_refused(registry_.add_slice(slice("z")), Reason::kNoRoom, "room for 64 slices");
+  EXPECT_TRUE(registry_.set_master("a", {1})) << "another one in its place";
+}
+
 TEST_F(RegistrySlices, set_master__one_that_serves_there) {
   enter(server("s", {worker(0), worker(1), worker(2, "b")}));
   expect_refused(registry_.set_master("a", {2}), Reason::kWrongState, "worker 2 is serving in slice \"b\"");

@@ -110,6 +110,14 @@ TEST(TableChange, changed__all_there_is) {
   EXPECT_TRUE(none->slices.empty());
 }
 
+TEST(TableChange, changed__an_operators_slice_may_be_called_like_a_masters) {
+  SwitchSlice named{.name = "b (master)", .id = {3}, .other_types = false, .queue_capacity = 64};
+  const auto after =
+      change(three_slices(), {SetSlice{named}, SetSlice{master_slice(three_slices().slices[2])}});
+  ASSERT_TRUE(after.has_value()) << after.error();
+  EXPECT_EQ(after->slices.size(), 5u);
+}
+
 struct BadChange {
   const char* name;
   std::vector<TableChange> changes;

@@ -117,9 +117,15 @@ class LoadsOfAController : public ::testing::Test {
     for (const auto& one : status["clients"]) found[one["name"]] = one["share"].get<unsigned>();
     return found;
   }
+  /// A client that wants no more than it has open just then leaves a few of its part to the others.
   bool wait_for_shares(const std::map<std::string, unsigned>& wanted) const {
+    constexpr unsigned kOff = 3;
     for (int tries = 0; tries < 1000; ++tries) {
-      if (shares() == wanted) return true;
+      const std::map<std::string, unsigned> now = shares();
+      if (std::equal(now.begin(), now.end(), wanted.begin(), wanted.end(), [](const auto& a, const auto& b) {
+            return a.first == b.first && a.second <= b.second + kOff && b.second <= a.second + kOff;
+          }))
+        return true;
     }
     return false;
   }
