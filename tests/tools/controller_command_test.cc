@@ -1,4 +1,5 @@
 // Tests of `rain controller` and `rain ctl`, by running them: a rack is changed while it runs.
+#include <algorithm>
 #include <map>
 
 #include "tools/command_support.h"
@@ -117,9 +118,9 @@ class LoadsOfAController : public ::testing::Test {
     for (const auto& one : status["clients"]) found[one["name"]] = one["share"].get<unsigned>();
     return found;
   }
+  static constexpr unsigned kOff = 3;
   /// A client that wants no more than it has open just then leaves a few of its part to the others.
   bool wait_for_shares(const std::map<std::string, unsigned>& wanted) const {
-    constexpr unsigned kOff = 3;
     for (int tries = 0; tries < 1000; ++tries) {
       const std::map<std::string, unsigned> now = shares();
       if (std::equal(now.begin(), now.end(), wanted.begin(), wanted.end(), [](const auto& a, const auto& b) {
