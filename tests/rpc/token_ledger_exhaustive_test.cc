@@ -361,7 +361,7 @@ State established(std::uint32_t before = 0) {
 void explore(const State& from, unsigned depth) {
   Explorer explorer;
   explorer.explore(from, depth);
-  EXPECT_GT(explorer.visited(), 2'000u);
+  EXPECT_GT(explorer.visited(), 5'000u);
   testing::Test::RecordProperty("states", static_cast<int>(explorer.visited()));
 }
 
@@ -389,7 +389,7 @@ TEST(TokenLedgerExhaustive, forgeries__every_interleaving_with_two_and_a_restart
   State state = established(1'000'000'000);
   state.forgeries_left = 2;
   state.may_restart_switch = true;
-  explore(state, 6);
+  explore(state, 10);
 }
 
 TEST(TokenLedgerExhaustive, quota__every_interleaving_with_a_fault_and_two_changes) {

@@ -119,7 +119,7 @@ class LoadsOfAController : public ::testing::Test {
     return found;
   }
   static constexpr unsigned kOff = 3;
-  /// A client that wants no more than it has open just then leaves a few of its part to the others.
+  /// A queue that is full for a moment narrows a client's back-off window: it then wants a little less than its part.
   bool wait_for_shares(const std::map<std::string, unsigned>& wanted) const {
     for (int tries = 0; tries < 1000; ++tries) {
       const std::map<std::string, unsigned> now = shares();
