@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/endpoint_text.h"
 #include "rain/client.h"
+#include "rpc/admission.h"
 #include "tools/load_agent.h"
 #include "transport/udp.h"
 
@@ -206,26 +207,54 @@ tl::expected<std::unique_ptr<Caller>, std::string> open_caller(const LoadPlan& p
   return std::make_unique<Caller>(Caller{std::move(*client), std::move(*app), std::move(build)});
 }
 
-/// One small request of a class: "" when it was answered, else what happened instead.
-std::string ask_once(Caller& caller, const LoadPlan& plan, std::size_t class_index) {
-  constexpr Nanos kAttempt = milliseconds(200);
-  constexpr Nanos kPauseAfterRefusal = milliseconds(20);
+constexpr Nanos kFirstAttempt = milliseconds(200);  // packets to a switch that starts just now are lost
+constexpr Nanos kPauseAfterRefusal = milliseconds(20);
+
+/// One small request of a class.
+struct Attempt {
+  std::string problem;      ///< "" when all is well
+  bool silence = false;     ///< nothing came
+  bool overloaded = false;  ///< refused, by a rack that has more to do than it can
+};
+
+Attempt ask_once(Caller& caller, const LoadPlan& plan, std::size_t class_index, Nanos timeout) {
   const std::string address = format_endpoint(plan.switch_address);
   const std::string& name = plan.load.classes[class_index].name;
-  const Client::Result result = caller.call(plan.load, static_cast<std::uint16_t>(class_index), 1, kAttempt);
+  const Client::Result result = caller.call(plan.load, static_cast<std::uint16_t>(class_index), 1, timeout);
   if (result) {
     const std::string error = caller.app->reply_error(result->payload);
     if (error.empty()) return {};
-    return fmt::format("{} answers requests of class \"{}\" with: {}; is its application {}?", address, name,
-                       error, plan.load.app);
+    return {.problem = fmt::format("{} answers requests of class \"{}\" with: {}; is its application {}?",
+                                   address, name, error, plan.load.app)};
   }
   if (result.error().kind == ErrorKind::kTimedOut) {
-    return fmt::format(
-        "nothing answers requests of class \"{}\" at {}: are the switch and its workers running?", name,
-        address);
+    return {.problem = fmt::format(
+                "nothing answers requests of class \"{}\" at {}: are the switch and its workers running?",
+                name, address),
+            .silence = true};
   }
   pause(kPauseAfterRefusal);
-  return fmt::format("{} refuses requests of class \"{}\": {}", address, name, result.error().message());
+  return {.problem =
+              fmt::format("{} refuses requests of class \"{}\": {}", address, name, result.error().message()),
+          .overloaded =
+              result.error().kind == ErrorKind::kDropped && rpc::signals_overload(result.error().reason)};
+}
+
+/// Each attempt waits twice as long as the one before: a rack that others load answers late.
+std::string probe_class(Caller& caller, const LoadPlan& plan, std::size_t class_index, Nanos deadline,
+                        const std::atomic<bool>& stop) {
+  Attempt told;
+  Nanos timeout = kFirstAttempt;
+  while (true) {
+    Attempt attempt = ask_once(caller, plan, class_index, timeout);
+    if (attempt.problem.empty()) return {};
+    // An answer says more than the silence after it: the last attempt may have been a short one.
+    if (!attempt.silence || told.problem.empty()) told = std::move(attempt);
+    if (stop.load(std::memory_order_relaxed)) return "interrupted";
+    const Nanos left = deadline - monotonic_now();
+    if (left <= Nanos{}) return told.overloaded ? std::string() : told.problem;
+    timeout = std::min(timeout * 2, left);
+  }
 }
 
 }  // namespace
@@ -284,10 +313,8 @@ std::string probe(const LoadPlan& plan, Nanos patience, const std::atomic<bool>&
   if (!caller) return caller.error();
   const Nanos deadline = monotonic_now() + patience;
   for (std::size_t i = 0; i < plan.load.classes.size(); ++i) {
-    for (std::string problem; !(problem = ask_once(**caller, plan, i)).empty();) {
-      if (stop.load(std::memory_order_relaxed)) return "interrupted";
-      if (monotonic_now() >= deadline) return problem;
-    }
+    if (std::string problem = probe_class(**caller, plan, i, deadline, stop); !problem.empty())
+      return problem;
   }
   return {};
 }

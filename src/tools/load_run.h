@@ -56,7 +56,8 @@ tl::expected<Report, std::string> run_load(const LoadPlan& plan, const std::atom
                                            const OnProgress& on_progress);
 
 /// Sends small requests, one after the other, until one of every class has been answered. Returns "" then, or, after
-/// `patience`, one line that says what happened instead. `stop` ends it early, with "interrupted".
+/// `patience`, one line that says what happened instead; a rack that refuses because others keep it busy is no problem.
+/// `stop` ends it early, with "interrupted".
 std::string probe(const LoadPlan& plan, Nanos patience, const std::atomic<bool>& stop);
 
 struct Calibration {

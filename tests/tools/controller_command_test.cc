@@ -1,7 +1,10 @@
 // Tests of `rain controller` and `rain ctl`, by running them: a rack is changed while it runs.
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 
+#include "base/clock.h"
 #include "tools/command_support.h"
 
 namespace rain::tools {
@@ -120,16 +123,18 @@ class LoadsOfAController : public ::testing::Test {
   }
   static constexpr unsigned kOff = 3;
   /// A queue that is full for a moment narrows a client's back-off window: it then wants a little less than its part.
-  bool wait_for_shares(const std::map<std::string, unsigned>& wanted) const {
-    for (int tries = 0; tries < 1000; ++tries) {
-      const std::map<std::string, unsigned> now = shares();
+  ::testing::AssertionResult wait_for_shares(const std::map<std::string, unsigned>& wanted) const {
+    std::map<std::string, unsigned> now;
+    for (const Nanos limit = monotonic_now() + kPatience; monotonic_now() < limit; usleep(50'000)) {
+      now = shares();
       if (std::equal(now.begin(), now.end(), wanted.begin(), wanted.end(), [](const auto& a, const auto& b) {
             return a.first == b.first && a.second <= b.second + kOff && b.second <= a.second + kOff;
           }))
-        return true;
+        return ::testing::AssertionSuccess();
     }
-    return false;
+    return ::testing::AssertionFailure() << "shares stayed " << ::testing::PrintToString(now);
   }
+  static constexpr Nanos kPatience = seconds(60);
 
   std::uint16_t port_ = testing::free_ports(3);
   ScratchFile file_{"rack.toml", content(port_)};
@@ -172,6 +177,17 @@ TEST_F(LoadsOfAController, load__the_controller_is_away__goes_on_with_what_was_c
   const nlohmann::json report = nlohmann::json::parse(finished.out);
   EXPECT_EQ(report["admission"]["share"], 7);
   EXPECT_EQ(report["admission"]["told_by_controller"], false);
+}
+
+TEST_F(LoadsOfAController, load__a_rack_that_another_load_fills__starts_all_the_same) {
+  Running rack({"rack", file_.path(), "--no-load"});
+  ASSERT_TRUE(rack.wait_for("rack ready: ")) << rack.err();
+  Running other({"load", "--config", file_.path(), "--admission", "off"});
+  ASSERT_TRUE(other.wait_for("2 of 600 s")) << other.err();
+  const Finished finished =
+      run_rain({"load", "--config", file_.path(), "--admission", "off", "--duration", "300ms", "--json"});
+  EXPECT_THAT(finished.err, Not(HasSubstr("nothing answers")));
+  EXPECT_GT(nlohmann::json::parse(finished.out)["outcomes"]["dropped"]["queue_full"], 100) << finished.err;
 }
 
 TEST_F(ControllerCommand, run__restarts__is_what_it_was) {
