@@ -116,8 +116,10 @@ bool all_free(std::uint16_t first, unsigned count) {
   std::vector<int> sockets;
   bool free = true;
   for (unsigned i = 0; i < count && free; ++i) {
-    sockets.push_back(socket(AF_INET, SOCK_DGRAM, 0));
-    free = bind_port(sockets.back(), static_cast<std::uint16_t>(first + i));
+    for (const int type : {SOCK_DGRAM, SOCK_STREAM}) {  // switches and workers, controllers
+      sockets.push_back(socket(AF_INET, type, 0));
+      free = free && bind_port(sockets.back(), static_cast<std::uint16_t>(first + i));
+    }
   }
   for (const int fd : sockets) close(fd);
   return free;
