@@ -27,11 +27,7 @@
 //   it is above the quota, not used in this life, and `seen` newer than `consumed`
 //     a token of an earlier life with a higher quota: taken back, and what is bound to it until then is refused
 //
-// How often: after sync_interval; each answer that all is well doubles the pause, up to longest_sync_pause(). So an
-// idle worker asks a few times a second, and a switch that has restarted is noticed within half a second. A question
-// that is not answered is asked again after sync_interval, as often as it takes. But a level that stays without an answer
-// while others get one, kUnansweredLimit times, is one that the switch does not have: it is asked after every
-// kSilentLevelPause only.
+// How often each level is asked after, and which dispatches are refused, says token_level.h.
 //
 // Levels are unknown at the start, so processes may start in any order and either side may be restarted.
 //
@@ -48,14 +44,8 @@
 // or a late dispatch of the old life would spend the new token); time stamps instead of generations (they
 // would need one clock); to recall "whatever is filed" instead of a generation (a late copy of the question
 // would kill a newer token).
-//
-// A dispatch that is not accepted either was given up (its client must hear DROP), or repeats one that was
-// answered before (silence: its task may have run). A bit per recent generation tells them apart. Tolerated:
-// when switch and worker are both restarted while a copy of a dispatch is under way, its number may match a
-// new token, and it takes that token's place.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -63,18 +53,10 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "rpc/sink.h"
+#include "rpc/token_level.h"
 #include "wire/message.h"
 
 namespace rain::rpc {
-
-inline constexpr Nanos kLongestSyncPause = milliseconds(500);
-inline constexpr std::int64_t kSyncPauseGrowth = 4;  ///< times sync_interval, at most
-/// The pause that the questions of a silent worker grow to.
-constexpr Nanos longest_sync_pause(Nanos sync_interval) {
-  return std::max(sync_interval, std::min(sync_interval * kSyncPauseGrowth, kLongestSyncPause));
-}
-inline constexpr unsigned kUnansweredLimit = 32;
-inline constexpr Nanos kSilentLevelPause = seconds(10);
 
 struct TokenLedgerOptions {
   WorkerId worker{};
@@ -86,12 +68,7 @@ struct TokenLedgerOptions {
 
 class TokenLedger {
  public:
-  /// What becomes of a dispatch.
-  enum class Spend : std::uint8_t {
-    kAccepted,  ///< it consumed the token that was out; the worker owes one refund()
-    kRefused,   ///< its token was given up or never issued: it did not run here, its client should hear so
-    kRepeated,  ///< it was answered for before, or so long ago that nobody knows: say nothing
-  };
+  using Spend = rpc::Spend;
 
   explicit TokenLedger(const TokenLedgerOptions& options) : options_(options), quota_(options.quota) {
     RAIN_ASSERT(options.quota <= kMaxQuota);
@@ -149,46 +126,18 @@ class TokenLedger {
   Epoch epoch() const { return epoch_; }
 
  private:
-  enum class State : std::uint8_t {
-    kHome,         // no token of the level is out: spent, given up, taken back, or never used
-    kUnknown,      // the switch may have one filed
-    kOutstanding,  // `generation` is out, and its dispatch is accepted
-  };
+  using State = TokenLevel::State;
 
-  struct LevelState {
-    State state = State::kHome;
-    bool numbered = false;          // `generation` is ours: a token of this level was out in this life
-    bool recalling = false;         // not kHome: it is to come home, and is not issued again
-    bool asked = false;             // a SYNC_ACK with `sequence` is awaited
-    bool overtaken = false;         // the generation has changed since: the answer tells epoch and boot alone
-    bool probing = false;           // ask even though it is home
-    bool foreign = false;           // probing: for a token of an earlier life, which is to be taken back
-    std::uint8_t unanswered = 0;    // questions, while other levels had answers; up to kUnansweredLimit
-    std::uint32_t others_before{};  // answers_ when it was asked
-    std::uint16_t sequence = 0;
-    Generation generation{};     // newest one that this level has or had out
-    std::uint64_t answered = 0;  // bit i: the dispatch of `generation - i` was accepted or refused
-    Nanos due{INT64_MIN};        // when to ask next
-    Nanos pause{};               // after the last good answer; 0: there was none
-    Nanos give_up_at =
-        Nanos::max();  // the last answer said that the token is spent, and no dispatch has come
-  };
-  static constexpr std::uint32_t kAnsweredWindow = 64;
-
-  void leave_home(LevelState& level, State state) {
-    if (level.state == State::kHome) ++away_;
+  void leave_home(TokenLevel& level, State state) {
+    if (level.is_home()) ++away_;
     level.state = state;
   }
-  void bring_home(LevelState& level) {
-    if (level.state != State::kHome) --away_;
+  void bring_home(TokenLevel& level) {
+    if (!level.is_home()) --away_;
     level.state = State::kHome;
     level.recalling = false;
     level.give_up_at = Nanos::max();
   }
-  static void renumber(LevelState& level, Generation generation);
-  void forget_boot(Nanos now);
-  void all_is_well(LevelState& level, Nanos now);
-  void missed(LevelState& level);
   void ask_above_quota(Nanos now);
   template <Sink S>
   void take_back(unsigned index, const wire::SyncAckFields& ack, unsigned held, Nanos now, S& sink);
@@ -215,7 +164,7 @@ class TokenLedger {
   unsigned quota_;
   unsigned away_ = 0;   // levels that are not kHome
   unsigned spent_ = 0;  // tasks that tokens paid for
-  std::array<LevelState, kMaxQuota> levels_{};
+  std::array<TokenLevel, kMaxQuota> levels_{};
   Epoch epoch_{};
   BootId boot_id_{};
   bool met_switch_ = false;
@@ -226,19 +175,12 @@ class TokenLedger {
 
 inline TokenLedger::Spend TokenLedger::spend(Level level, Generation generation) {
   if (level.value >= kMaxQuota) return Spend::kRefused;
-  LevelState& at = levels_[level.value];
-  if (generation.newer_than(at.generation)) return Spend::kRefused;
-  const std::uint32_t age = at.generation.value - generation.value;
-  if (age >= kAnsweredWindow) return Spend::kRepeated;
-  const std::uint64_t bit = std::uint64_t{1} << age;
-  if ((at.answered & bit) != 0) return Spend::kRepeated;
-  // After a change of boot nobody knows what is out, but what was answered before stays answered.
-  if (at.state == State::kUnknown || !at.numbered) return Spend::kRefused;
-  at.answered |= bit;
-  if (age != 0 || at.state != State::kOutstanding) return Spend::kRefused;
+  TokenLevel& at = levels_[level.value];
+  const Spend spend = at.spend(generation);
+  if (spend != Spend::kAccepted) return spend;
   bring_home(at);
   ++spent_;
-  return Spend::kAccepted;
+  return spend;
 }
 
 template <Sink S>
@@ -253,7 +195,7 @@ void TokenLedger::set_quota(unsigned quota, unsigned held, Nanos now, S& sink) {
   RAIN_ASSERT(quota <= kMaxQuota);
   quota_ = quota;
   for (unsigned i = quota; i < kMaxQuota; ++i) {
-    if (levels_[i].state != State::kHome && !levels_[i].recalling) recall(i, held, now, sink);
+    if (!levels_[i].is_home() && !levels_[i].recalling) recall(i, held, now, sink);
   }
   top_up(held, now, sink);
 }
@@ -262,11 +204,10 @@ template <Sink S>
 bool TokenLedger::on_sync_ack(const wire::Message& message, unsigned held, Nanos now, S& sink) {
   const wire::SyncAckFields& ack = message.sync_ack;
   if (retired_ || ack.level.value >= kMaxQuota) return false;
-  LevelState& level = levels_[ack.level.value];
+  TokenLevel& level = levels_[ack.level.value];
   if (!level.asked || level.sequence != message.request_id.value) return false;
-  level.asked = level.probing = false;
+  level.hear();
   ++answers_;
-  level.unanswered = 0;
 
   const bool new_boot = met_switch_ && ack.boot_id != boot_id_;
   const bool new_epoch = met_switch_ && ack.epoch != epoch_;
@@ -274,7 +215,7 @@ bool TokenLedger::on_sync_ack(const wire::Message& message, unsigned held, Nanos
   boot_id_ = ack.boot_id;
   epoch_ = ack.epoch;
   if (new_boot) {
-    forget_boot(now);
+    for (TokenLevel& one : levels_) one.forget_boot(now);
   } else if (new_epoch) {
     begin_epoch(held, now, sink);
   }
@@ -293,24 +234,11 @@ bool TokenLedger::on_sync_ack(const wire::Message& message, unsigned held, Nanos
   return true;
 }
 
-/// The switch that filed our tokens is gone. Answers under way were its own.
-inline void TokenLedger::forget_boot(Nanos now) {
-  for (LevelState& level : levels_) {
-    level.asked = false;
-    level.pause = {};
-    level.unanswered = 0;
-    level.give_up_at = Nanos::max();
-    if (level.state == State::kHome) continue;
-    level.state = State::kUnknown;
-    level.due = now;
-  }
-}
-
 /// Our tokens are dead. Answers under way may be older than the epoch.
 template <Sink S>
 void TokenLedger::begin_epoch(unsigned held, Nanos now, S& sink) {
   for (unsigned i = 0; i < kMaxQuota; ++i) {
-    LevelState& level = levels_[i];
+    TokenLevel& level = levels_[i];
     level.asked = false;
     if (level.state == State::kUnknown) {
       level.due = now;
@@ -325,12 +253,12 @@ void TokenLedger::begin_epoch(unsigned held, Nanos now, S& sink) {
 template <Sink S>
 void TokenLedger::establish(unsigned index, const wire::SyncAckFields& ack, unsigned held, Nanos now,
                             S& sink) {
-  LevelState& level = levels_[index];
+  TokenLevel& level = levels_[index];
   // Ours is newer only after a change of boot. What is filed of it then was sent by this life, and may be a
   // repeat of a token whose task ran here: it is left to be refused.
   const bool ours_is_newer = level.numbered && level.generation.follows(ack.seen);
   const bool had_earlier_life = !level.numbered && ack.seen != Generation{};
-  if (!ours_is_newer && level.generation != ack.seen) renumber(level, ack.seen);
+  if (!ours_is_newer && level.generation != ack.seen) level.renumber(ack.seen);
   level.numbered = true;
   if (had_earlier_life) ask_above_quota(now);
   if (ours_is_newer || !ack.seen.newer_than(ack.consumed)) return bring_home(level);
@@ -341,7 +269,7 @@ void TokenLedger::establish(unsigned index, const wire::SyncAckFields& ack, unsi
 
 template <Sink S>
 void TokenLedger::compare(unsigned index, const wire::SyncAckFields& ack, unsigned held, Nanos now, S& sink) {
-  LevelState& level = levels_[index];
+  TokenLevel& level = levels_[index];
   if (level.generation.follows(ack.seen)) {
     level.give_up_at = Nanos::max();
     if (!level.recalling) send(wire::MessageType::kFeedback, index, held, sink);
@@ -351,7 +279,7 @@ void TokenLedger::compare(unsigned index, const wire::SyncAckFields& ack, unsign
     bring_home(level);
   } else if (ack.consumed != level.generation) {
     level.give_up_at = Nanos::max();
-    if (!level.recalling) all_is_well(level, now);
+    if (!level.recalling) level.all_is_well(now, options_.sync_interval);
   } else if (now >= level.give_up_at) {
     bring_home(level);
   } else if (level.give_up_at == Nanos::max()) {
@@ -359,27 +287,12 @@ void TokenLedger::compare(unsigned index, const wire::SyncAckFields& ack, unsign
   }
 }
 
-/// The token is filed: the next question has time.
-inline void TokenLedger::all_is_well(LevelState& level, Nanos now) {
-  const Nanos last = std::max(level.pause, options_.sync_interval);
-  level.pause = std::min(last * 2, longest_sync_pause(options_.sync_interval));
-  level.due = now + level.pause;
-}
-
-/// The question before was not answered. That nobody else's was either says nothing about this level.
-inline void TokenLedger::missed(LevelState& level) {
-  level.pause = {};
-  if (answers_ == level.others_before || level.unanswered == kUnansweredLimit) return;
-  if (++level.unanswered < kUnansweredLimit || !level.foreign) return;
-  level.foreign = level.probing = false;  // the switch cannot have filed one
-}
-
 /// An earlier life of this worker had tokens out, perhaps more than the quota is now: the next poll() asks.
 inline void TokenLedger::ask_above_quota(Nanos now) {
   for (unsigned i = quota_; i < kMaxQuota; ++i) {
-    LevelState& level = levels_[i];
-    if (level.state != State::kHome || level.numbered || level.foreign) continue;
-    level.foreign = level.probing = true;
+    TokenLevel& level = levels_[i];
+    if (!level.is_home() || level.numbered || level.foreign) continue;
+    level.look_for_foreign(true);
     level.due = now;
   }
 }
@@ -388,10 +301,10 @@ inline void TokenLedger::ask_above_quota(Nanos now) {
 template <Sink S>
 void TokenLedger::take_back(unsigned index, const wire::SyncAckFields& ack, unsigned held, Nanos now,
                             S& sink) {
-  LevelState& level = levels_[index];
-  if (level.generation != ack.seen) renumber(level, ack.seen);
+  TokenLevel& level = levels_[index];
+  if (level.generation != ack.seen) level.renumber(ack.seen);
   level.numbered = true;
-  level.foreign = level.probing = ack.seen.newer_than(ack.consumed);
+  level.look_for_foreign(ack.seen.newer_than(ack.consumed));
   if (level.foreign) ask(index, held, now, sink);
 }
 
@@ -399,7 +312,7 @@ void TokenLedger::take_back(unsigned index, const wire::SyncAckFields& ack, unsi
 /// can be recalled.
 template <Sink S>
 void TokenLedger::recall(unsigned index, unsigned held, Nanos now, S& sink) {
-  LevelState& level = levels_[index];
+  TokenLevel& level = levels_[index];
   level.recalling = true;
   level.give_up_at = Nanos::max();
   if (level.numbered) ask(index, held, now, sink);
@@ -414,7 +327,7 @@ void TokenLedger::top_up(unsigned held, Nanos now, S& sink) {
       issue(index, held, now, sink);
     } else {
       leave_home(levels_[index], State::kUnknown);
-      levels_[index].foreign = levels_[index].probing = false;
+      levels_[index].look_for_foreign(false);
       ask(index, held, now, sink);
     }
   }
@@ -425,27 +338,19 @@ void TokenLedger::top_up(unsigned held, Nanos now, S& sink) {
 /// raise `held` further; then the highest below is the nearest.
 inline unsigned TokenLedger::next_level(unsigned held) const {
   unsigned index = held < quota_ ? held : quota_;
-  while (index < quota_ && levels_[index].state != State::kHome) ++index;
+  while (index < quota_ && !levels_[index].is_home()) ++index;
   if (index < quota_) return index;
-  while (index > 0 && levels_[index - 1].state != State::kHome) --index;
+  while (index > 0 && !levels_[index - 1].is_home()) --index;
   RAIN_ASSERT(index > 0);
   return index - 1;
 }
 
-/// Makes `generation` the level's newest and moves the window of answered dispatches along.
-inline void TokenLedger::renumber(LevelState& level, Generation generation) {
-  const std::uint32_t step = generation.value - level.generation.value;
-  level.answered = step < kAnsweredWindow ? level.answered << step : 0;
-  level.generation = generation;
-  level.numbered = level.overtaken = true;
-}
-
 template <Sink S>
 void TokenLedger::issue(unsigned index, unsigned held, Nanos now, S& sink) {
-  LevelState& level = levels_[index];
-  renumber(level, level.generation.next());
+  TokenLevel& level = levels_[index];
+  level.renumber(level.generation.next());
   leave_home(level, State::kOutstanding);
-  level.foreign = level.probing = false;
+  level.look_for_foreign(false);
   level.pause = {};
   level.give_up_at = Nanos::max();
   level.due = now + options_.sync_interval;
@@ -456,14 +361,14 @@ template <Sink S>
 void TokenLedger::poll(unsigned held, Nanos now, S& sink) {
   if (retired_) return;
   for (unsigned i = 0; i < kMaxQuota; ++i) {
-    const LevelState& level = levels_[i];
-    if ((level.state != State::kHome || level.probing) && level.due <= now) ask(i, held, now, sink);
+    const TokenLevel& level = levels_[i];
+    if (level.is_asked_after() && level.due <= now) ask(i, held, now, sink);
   }
 }
 
 inline void TokenLedger::ask_now(Nanos now) {
-  for (LevelState& level : levels_) {
-    if (level.state != State::kHome) level.due = now;
+  for (TokenLevel& level : levels_) {
+    if (!level.is_home()) level.due = now;
   }
   if (away_ > 0) return;
   levels_[0].probing = true;
@@ -473,8 +378,8 @@ inline void TokenLedger::ask_now(Nanos now) {
 inline Nanos TokenLedger::next_due() const {
   Nanos due = Nanos::max();
   if (retired_) return due;
-  for (const LevelState& level : levels_) {
-    if ((level.state != State::kHome || level.probing) && level.due < due) due = level.due;
+  for (const TokenLevel& level : levels_) {
+    if (level.is_asked_after() && level.due < due) due = level.due;
   }
   return due;
 }
@@ -482,20 +387,13 @@ inline Nanos TokenLedger::next_due() const {
 template <Sink S>
 void TokenLedger::ask(unsigned index, unsigned held, Nanos now, S& sink) {
   if (retired_) return;
-  LevelState& level = levels_[index];
-  if (level.asked) missed(level);
-  const bool silent = level.unanswered == kUnansweredLimit;
-  level.due = now + (silent ? std::max(options_.sync_interval, kSilentLevelPause) : options_.sync_interval);
-  level.asked = true;
-  level.others_before = answers_;
-  level.overtaken = false;
-  level.sequence = next_sequence_++;
+  levels_[index].ask(next_sequence_++, answers_, now, options_.sync_interval);
   send(wire::MessageType::kSync, index, held, sink);
 }
 
 template <Sink S>
 void TokenLedger::send(wire::MessageType type, unsigned index, unsigned held, S& sink) const {
-  const LevelState& level = levels_[index];
+  const TokenLevel& level = levels_[index];
   const bool question = type == wire::MessageType::kSync;
   wire::Message message;
   message.type = type;
@@ -515,21 +413,19 @@ void TokenLedger::send(wire::MessageType type, unsigned index, unsigned held, S&
 
 inline unsigned TokenLedger::outstanding() const {
   unsigned found = 0;
-  for (const LevelState& level : levels_) found += level.state == State::kOutstanding ? 1u : 0u;
+  for (const TokenLevel& level : levels_) found += level.state == State::kOutstanding ? 1u : 0u;
   return found;
 }
 
 inline unsigned TokenLedger::recalling() const {
   unsigned found = 0;
-  for (const LevelState& level : levels_)
-    found += level.recalling || (level.foreign && level.numbered) ? 1u : 0u;
+  for (const TokenLevel& level : levels_) found += level.is_recalled() ? 1u : 0u;
   return found;
 }
 
 inline unsigned TokenLedger::silent_levels() const {
   unsigned found = 0;
-  for (const LevelState& level : levels_)
-    found += level.state != State::kHome && level.unanswered == kUnansweredLimit ? 1u : 0u;
+  for (const TokenLevel& level : levels_) found += !level.is_home() && level.is_silent() ? 1u : 0u;
   return found;
 }
 

@@ -55,13 +55,6 @@ class TokenLedgerSyncTest : public TokenLedgerTest {
   std::uint32_t boot = 100;
 };
 
-TEST(longest_sync_pause, is_4_intervals_but_half_a_second_and_never_less_than_the_interval) {
-  EXPECT_EQ(longest_sync_pause(milliseconds(1)), milliseconds(4));
-  EXPECT_EQ(longest_sync_pause(milliseconds(100)), milliseconds(400));
-  EXPECT_EQ(longest_sync_pause(milliseconds(200)), milliseconds(500));
-  EXPECT_EQ(longest_sync_pause(seconds(3)), seconds(3));
-}
-
 TEST_F(TokenLedgerSyncTest, poll__an_idle_worker_asks_less_and_less) {
   pass(seconds(1));
   const std::int64_t in_a_second = pass(seconds(2));
