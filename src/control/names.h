@@ -1,31 +1,26 @@
-// Names that people gave, as the controller takes them from the network: checked, and shown without harm.
+// Names that people gave, as files, flags and the network bring them: checked, and shown without harm. What is a name
+// here may also be in the messages of proto/rain/v1, which carry UTF-8 alone.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
+
 namespace rain::control {
 
 inline constexpr std::size_t kLongestName = 64;
-inline constexpr std::string_view kNameAllowed = "a name of 1 to 64 bytes without control characters";
-
-constexpr bool is_control_byte(char letter) {
-  return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F;
-}
+inline constexpr std::string_view kNameAllowed = "a name of 1 to 64 bytes, UTF-8 without control characters";
 
 constexpr bool is_name(std::string_view text) {
-  if (text.empty() || text.size() > kLongestName) return false;
-  for (const char letter : text) {
-    if (is_control_byte(letter)) return false;
-  }
-  return true;
+  return !text.empty() && text.size() <= kLongestName && is_plain_text(text);
 }
 
-/// In quotes, cut when long, control characters as spaces: fit for one line.
+/// In quotes, fit for one line.
 inline std::string shown_name(std::string_view text) {
   std::string shown = "\"";
-  for (const char letter : text.substr(0, kLongestName)) shown += is_control_byte(letter) ? ' ' : letter;
-  return shown + (text.size() > kLongestName ? "...\"" : "\"");
+  shown += one_line(text, kLongestName);
+  return shown + '"';
 }
 
 }  // namespace rain::control

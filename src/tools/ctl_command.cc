@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
+#include "control/names.h"
 #include "control/rpc/admin_client.h"
 #include "tools/command.h"
 #include "tools/ctl_status.h"
@@ -45,6 +47,14 @@ WorkerId worker_of(const Flags& flags) {
 }
 
 TaskType type_of(const Flags& flags) { return {number<std::uint16_t>("TYPE", flags.type, 0, UINT16_MAX)}; }
+
+/// Names go to the controller, in messages that carry UTF-8 alone.
+void check_names(const Flags& flags) {
+  for (const auto& [what, name] : {std::pair("SLICE", flags.slice), std::pair("CLIENT", flags.client)}) {
+    if (name.empty() || control::is_name(name)) continue;  // the empty one is unknown there
+    throw InputError(fmt::format("{} = {}: {}", what, control::shown_name(name), control::kNameAllowed));
+  }
+}
 
 /// "key=value" of set-slice and add-slice.
 struct Settings {
@@ -140,8 +150,9 @@ class Verbs {
     verb.add_flag("--json", flags_->json, "one JSON object on standard output");
     verb.add_option("--if-version", flags_->if_version, "only if the tables have this version")
         ->type_name("N");
-    verb.callback(
-        [run = run_, flags = flags_, make] { *run = [flags, make] { return send(*flags, make(*flags)); }; });
+    verb.callback([run = run_, flags = flags_, make] {
+      *run = [flags, make] { return check_names(*flags), send(*flags, make(*flags)); };
+    });
     return verb;
   }
   void status() {

@@ -184,7 +184,7 @@ LoadSection load_of(const std::optional<LoadSection>& of_file, const std::string
                     const LoadFlags& flags) {
   LoadSection load = of_file.value_or(LoadSection{});
   if (!of_file) load.app = default_app;
-  const toml::table table = flags_as_table(flags.texts);
+  const toml::table table = flags_as_table(flags.texts, {"client"});
   const std::string no_file;
   TomlReader reader(table, "", no_file);
   load.read(reader);

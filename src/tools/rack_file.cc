@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/endpoint_text.h"
+#include "control/names.h"
 #include "dataplane/programs.h"
 #include "tools/input_error.h"
 #include "tools/suggest.h"
@@ -79,7 +80,7 @@ SwitchSlice read_slice(TomlReader& reader, std::size_t index) {
   reader.flag("recirculate", slice.recirculate);
   reader.integer("group", slice.group, 0, softswitch::kMaxGroups - 1, "the switch thread");
   reader.finish();
-  if (slice.name.empty()) reader.refuse("name", kNameAllowed);
+  if (slice.name.empty()) reader.refuse("name", control::kNameAllowed);
   return slice;
 }
 
@@ -116,7 +117,10 @@ SliceId read_slice_name(TomlReader& reader, const std::vector<SwitchSlice>& slic
 
 ServerSection read_server(TomlReader reader, const std::vector<SwitchSlice>& slices, std::size_t index) {
   ServerSection section;
-  section.line = reader.line();
+  section.lines = {.name = reader.line("name"),
+                   .first_id = reader.line("first_id"),
+                   .port = reader.line("port"),
+                   .master = reader.line("master")};
   section.name = fmt::format("server-{}", index);
   reader.name("name", section.name);
   reader.parsed("address", "a numeric address as a string", [&](std::string_view text) {
@@ -243,12 +247,27 @@ void RackFile::make_room() {
   in_switch.quota = kMaxQuota;
 }
 
+void RackFile::add_master_slice(const ServerSection& server) {
+  std::vector<SwitchSlice>& slices = in_switch.slices;
+  const SwitchSlice of_master = master_slice(slices[server.slice.value]);
+  const std::uint32_t most = in_switch.max_slices != 0 ? in_switch.max_slices : dataplane::kMaxSlices;
+  const auto on_its_thread = std::count_if(
+      slices.begin(), slices.end(), [&](const SwitchSlice& slice) { return slice.group == of_master.group; });
+  if (static_cast<std::uint32_t>(on_its_thread) >= most) {
+    refuse(
+        server.lines.master,
+        fmt::format("key 'master' = true: there is room for {} slices, and one with a master counts as two",
+                    most));
+  }
+  slices.push_back(of_master);
+}
+
 void RackFile::list_workers() {
   in_switch.quota = 1;
   for (const ServerSection& server : servers) {
     in_switch.quota = std::max(in_switch.quota, server.quota);
     if (agent) in_switch.quota = std::max(in_switch.quota, agent->policy.adaptive.max_quota);
-    if (server.master) in_switch.slices.push_back(master_slice(in_switch.slices[server.slice.value]));
+    if (server.master) add_master_slice(server);
     for (unsigned worker = 0; worker < server.workers; ++worker) {
       in_switch.workers.push_back(
           {.id = {static_cast<std::uint16_t>(server.first_id.value + worker)},
@@ -292,31 +311,34 @@ void RackFile::check_servers() const {
   for (const ServerSection& server : servers) {
     const unsigned last_id = server.first_id.value + server.workers - 1u;
     if (!names.insert(server.name).second) {
-      refuse(server.line, fmt::format("key 'name' = \"{}\": another server has this name", server.name));
+      refuse(server.lines.name,
+             fmt::format("key 'name' = \"{}\": another server has this name", server.name));
     }
     if (server.master && !masters.emplace(server.slice, server.name).second) {
-      refuse(server.line,
+      refuse(server.lines.master,
              fmt::format("key 'master' = true: \"{}\" is the master of its slice", masters[server.slice]));
     }
     if (last_id >= dataplane::kMaxWorkers) {
-      refuse(server.line, fmt::format("worker ids {} to {} of \"{}\": ids are 0 to {}", server.first_id.value,
-                                      last_id, server.name, dataplane::kMaxWorkers - 1));
+      refuse(server.lines.first_id,
+             fmt::format("worker ids {} to {} of \"{}\": ids are 0 to {}", server.first_id.value, last_id,
+                         server.name, dataplane::kMaxWorkers - 1));
     }
     if (server.port + server.ports() - 1 > UINT16_MAX) {
-      refuse(server.line, fmt::format("key 'port' = {}: {} workers need as many ports, and 65535 is the last",
-                                      server.port, server.workers));
+      refuse(server.lines.port,
+             fmt::format("key 'port' = {}: {} workers need as many ports, and 65535 is the last", server.port,
+                         server.workers));
     }
     for (unsigned id = server.first_id.value; id <= last_id; ++id) {
       const auto [other, fresh] = ids.emplace(id, server.name);
       if (fresh) continue;
-      refuse(server.line, fmt::format("key 'first_id' = {}: worker id {} belongs to \"{}\"",
-                                      server.first_id.value, id, other->second));
+      refuse(server.lines.first_id, fmt::format("key 'first_id' = {}: worker id {} belongs to \"{}\"",
+                                                server.first_id.value, id, other->second));
     }
     for (unsigned worker = 0; worker < server.ports(); ++worker) {
       const auto [other, fresh] = endpoints.emplace(server.endpoint(worker), '"' + server.name + '"');
       if (fresh) continue;
-      refuse(server.line, fmt::format("key 'port' = {}: port {} of {} belongs to {}", server.port,
-                                      server.port + worker, server.address, other->second));
+      refuse(server.lines.port, fmt::format("key 'port' = {}: port {} of {} belongs to {}", server.port,
+                                            server.port + worker, server.address, other->second));
     }
   }
 }

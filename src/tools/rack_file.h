@@ -44,7 +44,11 @@ struct ServerSection {
   Nanos sync_interval = milliseconds(100);
   std::uint8_t weight = 1;  ///< scheduler pallas: slots in a round
   apps::AppOptions app_options{};
-  std::uint32_t line = 0;
+  /// Where the file has the keys that another section may contradict; the section's line where one is left out.
+  struct Lines {
+    std::uint32_t name = 0, first_id = 0, port = 0, master = 0;
+  };
+  Lines lines{};
 
   unsigned ports() const { return emulate ? 1 : workers; }
   Endpoint endpoint(unsigned worker) const;  ///< where this worker listens
@@ -77,6 +81,7 @@ struct RackFile {
 
  private:
   void list_workers();
+  void add_master_slice(const ServerSection& server);
   void make_room();  ///< for what a controller may add
   // What concerns several sections at once.
   void check_slices() const;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -12,6 +11,8 @@
 #include <sstream>
 
 #include "base/duration_text.h"
+#include "base/utf8.h"
+#include "control/names.h"
 #include "tools/suggest.h"
 #include "tools/units.h"
 
@@ -19,9 +20,8 @@ namespace rain::tools {
 namespace {
 
 constexpr std::size_t kLongestShownValue = 60;
+constexpr std::size_t kLongestDescription = 200;  // of what is wrong with a file
 constexpr std::size_t kLargestFileBytes = std::size_t{4} << 20;
-
-bool is_control(char letter) { return std::iscntrl(static_cast<unsigned char>(letter)) != 0; }
 
 /// The value as the file spells it, on one line, cut when long.
 std::string shown(const toml::node& node) {
@@ -34,9 +34,13 @@ std::string shown(const toml::node& node) {
   node.visit([&stream](const auto& value) { stream << value; });
   std::string text = stream.str();
   if (node.is_string()) text = '"' + *node.value<std::string>() + '"';
-  std::replace_if(text.begin(), text.end(), is_control, ' ');
-  if (text.size() > kLongestShownValue) text = text.substr(0, kLongestShownValue) + "...";
-  return text;
+  return one_line(text, kLongestShownValue);
+}
+
+/// Of a file's text, counted from 1.
+std::string_view line_of(std::string_view text, std::uint32_t line) {
+  for (; line > 1; --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find('\n'));
 }
 
 std::string range_text(std::string_view kind, const std::string& min, const std::string& max,
@@ -46,13 +50,16 @@ std::string range_text(std::string_view kind, const std::string& min, const std:
 
 }  // namespace
 
-toml::table flags_as_table(const std::vector<std::pair<std::string, std::string>>& flags) {
+toml::table flags_as_table(const std::vector<std::pair<std::string, std::string>>& flags,
+                           std::initializer_list<std::string_view> texts) {
   toml::table table;
   for (const auto& [name, text] : flags) {
     std::int64_t whole = 0;
     const char* const end = text.data() + text.size();
-    if (const auto [at, error] = std::from_chars(text.data(), end, whole);
-        error == std::errc{} && at == end) {
+    if (std::find(texts.begin(), texts.end(), name) != texts.end()) {
+      table.insert_or_assign(name, text);
+    } else if (const auto [at, error] = std::from_chars(text.data(), end, whole);
+               error == std::errc{} && at == end) {
       table.insert_or_assign(name, whole);
     } else if (const auto number = parse_number(text)) {
       table.insert_or_assign(name, *number);
@@ -78,8 +85,10 @@ toml::table parse_toml_file(const std::string& path) {
   try {
     return toml::parse(text, path);
   } catch (const toml::parse_error& problem) {
-    throw InputError(
-        fmt::format("{}:{}: not TOML: {}", path, problem.source().begin.line, problem.description()));
+    const std::uint32_t line = problem.source().begin.line;
+    throw InputError(fmt::format("{}:{}: not TOML: {}: {}", path, line,
+                                 one_line(problem.description(), kLongestDescription),
+                                 one_line(line_of(text, line), kLongestShownValue)));
   }
 }
 
@@ -97,8 +106,9 @@ std::uint32_t TomlReader::line(std::string_view key) const {
 }
 
 std::string TomlReader::place(std::string_view key) const {
-  if (!file_->empty()) return fmt::format("{}:{}: key '{}'", *file_, line(key), key);
-  if (!name_.empty()) return fmt::format("{}: key '{}'", name_, key);
+  const std::string shown_key = one_line(key, kLongestShownValue);
+  if (!file_->empty()) return fmt::format("{}:{}: key '{}'", *file_, line(key), shown_key);
+  if (!name_.empty()) return fmt::format("{}: key '{}'", name_, shown_key);
   std::string flag = "--" + std::string(key);
   std::replace(flag.begin(), flag.end(), '_', '-');
   return flag;
@@ -124,10 +134,11 @@ bool TomlReader::text(std::string_view key, std::string& out) {
 }
 
 bool TomlReader::name(std::string_view key, std::string& out) {
-  std::string value;
-  if (!text(key, value)) return false;
-  if (value.size() > kLongestName || std::any_of(value.begin(), value.end(), is_control))
-    refuse(key, kNameAllowed);
+  const toml::node* node = lookup(key);
+  if (node == nullptr) return false;
+  if (!node->is_string()) refuse(key, fmt::format("a string, {}", control::kNameAllowed));
+  std::string value = *node->value<std::string>();
+  if (!control::is_name(value)) refuse(key, control::kNameAllowed);
   out = std::move(value);
   return true;
 }

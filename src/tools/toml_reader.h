@@ -8,6 +8,7 @@
 #include <toml++/toml.h>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -23,14 +24,12 @@ namespace rain::tools {
 
 /// Flags as a table, so that one reader serves files and flags: whole and decimal numbers become such, true
 /// and false too, all else strings. Its reader has the file name "" and says "--x = value" for "key 'x' =
-/// value".
-toml::table flags_as_table(const std::vector<std::pair<std::string, std::string>>& flags);
+/// value". `texts`: flags that stay strings whatever they look like.
+toml::table flags_as_table(const std::vector<std::pair<std::string, std::string>>& flags,
+                           std::initializer_list<std::string_view> texts = {});
 
 /// Reads and parses a file. Throws InputError for a file that cannot be read or is not TOML.
 toml::table parse_toml_file(const std::string& path);
-
-inline constexpr std::size_t kLongestName = 64;
-inline constexpr std::string_view kNameAllowed = "a name of 1 to 64 bytes without control characters";
 
 class TomlReader {
  public:
@@ -43,7 +42,7 @@ class TomlReader {
   // Each leaves `out` alone and returns false when the key is absent; throws InputError when its value is not
   // allowed.
   bool text(std::string_view key, std::string& out);
-  /// As text(), but fit for messages and tables: kNameAllowed.
+  /// As text(), but fit for messages, tables and the controller: control::is_name().
   bool name(std::string_view key, std::string& out);
   bool flag(std::string_view key, bool& out);
   template <typename Int>

@@ -255,6 +255,9 @@ TEST_F(ControllerCommand, ctl__bad_input) {
   refused({"set-slice", "a", "spill=101"}, 2, "spill 101: at most its capacity, 100");
   refused({"set-slice", "a", "spill=1", "--if-version", "999"}, 1, "version 999 is not the present one");
   refused({"weight", "c", "5"}, 2, "client \"c\": unknown");
+  refused({"weight", "c\xFF", "5"}, 2,
+          "rain ctl: CLIENT = \"c?\": a name of 1 to 64 bytes, UTF-8 without control characters\n");
+  refused({"add-slice", "\xC3"}, 2, "rain ctl: SLICE = \"?\": a name of 1 to 64 bytes, UTF-8 without");
   refused({"master", "a", "0"}, 2, "worker 0 is unknown");
   refused({"status", "--nonsense"}, 2, "--nonsense");
   EXPECT_EQ(ctl({}).status, 2);

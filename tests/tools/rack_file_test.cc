@@ -1,6 +1,7 @@
 // Tests of rack_file.h and load_section.h: defaults, completion, and every refusal with its place.
 #include "tools/rack_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +69,7 @@ slice = "reads"
   ASSERT_EQ(rack.in_switch.slices.size(), 2u);
   const softswitch::SwitchSlice& sticky = rack.in_switch.slices[1];
   EXPECT_EQ(sticky.name, "reads (master)");
-  EXPECT_EQ(sticky.sticky_of, SliceId{0});
+  EXPECT_EQ(sticky.host, SliceId{0});
   EXPECT_EQ(sticky.queue_capacity, 7u);
   EXPECT_FALSE(sticky.takes_other_types());
   ASSERT_EQ(rack.in_switch.workers.size(), 3u);
@@ -273,8 +274,7 @@ constexpr Refused kRefused[] = {
     {"[switch]\nshceduler = 'rain'\n[[server]]\n",
      "rack.toml:2: key 'shceduler' = \"rain\": unknown in [switch]"},
     // [[slice]]
-    {"[[slice]]\n[[server]]\n",
-     "rack.toml:1: key 'name' is missing: a name of 1 to 64 bytes without control"},
+    {"[[slice]]\n[[server]]\n", "rack.toml:1: key 'name' is missing: a name of 1 to 64 bytes, UTF-8 without"},
     {"[[slice]]\nname = 's'\ntypes = [65536]\n[[server]]\n",
      "rack.toml:3: key 'types' = [ 65536 ]: integers from 0 to 65535"},
     {"[[slice]]\nname = 's'\nqueue_capacity = 0\n[[server]]\n",
@@ -299,30 +299,32 @@ constexpr Refused kRefused[] = {
     {"[[server]]\nmaster = true\nworkers = 2\n",
      "rack.toml:2: key 'master' = true: true only with workers = 1: a slice has one master"},
     {"[[server]]\nname = 'a'\nmaster = true\n[[server]]\nmaster = true\n",
-     "rack.toml:4: key 'master' = true: \"a\" is the master of its slice"},
+     "rack.toml:5: key 'master' = true: \"a\" is the master of its slice"},
+    {"[switch]\nmax_slices = 1\n[[server]]\n[[server]]\nmaster = true\n",
+     "rack.toml:5: key 'master' = true: there is room for 1 slices, and one with a master counts as two"},
     {"[[slice]]\nname = \"\\u001b[2J\"\n[[server]]\n",
-     "rack.toml:2: key 'name' = \" [2J\": a name of 1 to 64 bytes without control characters"},
+     "rack.toml:2: key 'name' = \" [2J\": a name of 1 to 64 bytes, UTF-8 without control characters"},
     // [[server]]
     {"[[server]]\nname = \"a\\nb\"\n",
-     "rack.toml:2: key 'name' = \"a b\": a name of 1 to 64 bytes without control characters"},
+     "rack.toml:2: key 'name' = \"a b\": a name of 1 to 64 bytes, UTF-8 without control characters"},
     {"[[server]]\nname = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'\n",
-     "aaa...: a name of 1 to 64 bytes without control characters"},
+     "aaa...: a name of 1 to 64 bytes, UTF-8 without control characters"},
     {"[[server]]\nname = 'a'\n[[server]]\nname = 'a'\n",
-     "rack.toml:3: key 'name' = \"a\": another server has this name"},
+     "rack.toml:4: key 'name' = \"a\": another server has this name"},
     {"[[server]]\naddress = 'localhost'\n",
      "rack.toml:2: key 'address' = \"localhost\": a numeric IPv4 or IPv6"},
     {"[[server]]\nport = 0\n", "rack.toml:2: key 'port' = 0: an integer from 1 to 65535"},
     {"[[server]]\nport = 65535\nworkers = 2\n",
-     "rack.toml:1: key 'port' = 65535: 2 workers need as many ports, and 65535 is the last"},
+     "rack.toml:2: key 'port' = 65535: 2 workers need as many ports, and 65535 is the last"},
     {"[[server]]\nport = 9000\n",
-     "rack.toml:1: key 'port' = 9000: port 9000 of 127.0.0.1 belongs to the switch"},
+     "rack.toml:2: key 'port' = 9000: port 9000 of 127.0.0.1 belongs to the switch"},
     {"[[server]]\nname = 'a'\nport = 9200\nworkers = 3\n[[server]]\nport = 9202\n",
-     "rack.toml:5: key 'port' = 9202: port 9202 of 127.0.0.1 belongs to \"a\""},
+     "rack.toml:6: key 'port' = 9202: port 9202 of 127.0.0.1 belongs to \"a\""},
     {"[[server]]\nworkers = 0\n", "rack.toml:2: key 'workers' = 0: an integer from 1 to 1024"},
     {"[[server]]\nfirst_id = 1000\nworkers = 25\n",
-     "rack.toml:1: worker ids 1000 to 1024 of \"server-0\": ids are 0"},
+     "rack.toml:2: worker ids 1000 to 1024 of \"server-0\": ids are 0"},
     {"[[server]]\nname = 'a'\nworkers = 4\n[[server]]\nfirst_id = 3\n",
-     "rack.toml:4: key 'first_id' = 3: worker id 3 belongs to \"a\""},
+     "rack.toml:5: key 'first_id' = 3: worker id 3 belongs to \"a\""},
     {"[[server]]\nslice = 'none'\n", "rack.toml:2: key 'slice' = \"none\": the name of a [[slice]]: default"},
     {"[[slice]]\nname = 'short'\ntypes = 0\n[[slice]]\nname = 'long'\n[[server]]\nslice = 'shrot'\n",
      "rack.toml:7: key 'slice' = \"shrot\": the name of a [[slice]]: short, long; did you mean 'short'?"},
@@ -379,6 +381,33 @@ TEST(RackFile, read__refusals) {
   for (const Refused& refused : kRefused) {
     EXPECT_THAT(refusal(refused.text), HasSubstr(refused.message)) << refused.text;
   }
+}
+
+/// A slice of each type from 0 on, the first `masters` of them with a worker and a master, the others with a worker.
+std::string slices_with_masters(unsigned slices, unsigned masters) {
+  std::string text;
+  const auto server = [&text](unsigned slice, const char* more) {
+    text += fmt::format("[[server]]\nslice = 's{}'\n{}", slice, more);
+  };
+  for (unsigned i = 0; i < slices; ++i) text += fmt::format("[[slice]]\nname = 's{0}'\ntypes = {0}\n", i);
+  for (unsigned i = 0; i < slices; ++i) server(i, "");
+  for (unsigned i = 0; i < masters; ++i) server(i, "master = true\n");
+  return text;
+}
+
+TEST(RackFile, read__a_slice_with_a_master_takes_two_places) {
+  EXPECT_EQ(read(slices_with_masters(40, 24)).in_switch.slices.size(), 64u);
+  EXPECT_THAT(
+      refusal(slices_with_masters(40, 25)),
+      HasSubstr("rack.toml:275: key 'master' = true: there is room for 64 slices, and one with a master "
+                "counts as two"));
+}
+
+TEST(RackFile, read__a_slice_may_be_called_like_a_masters) {
+  const RackFile rack = read(
+      "[[slice]]\nname = 's'\ntypes = 1\n[[slice]]\nname = 's (master)'\n[[server]]\nslice = 's'\n"
+      "[[server]]\nslice = 's'\nmaster = true\n[[server]]\nslice = 's (master)'\n");
+  EXPECT_EQ(rack.in_switch.slices.size(), 3u);
 }
 
 TEST(RackFile, server_named__lists_the_names) {

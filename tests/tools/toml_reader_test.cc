@@ -95,6 +95,26 @@ TEST(TomlReader, text_and_flag__types) {
   EXPECT_EQ(refusal("on = 1", read), "rack.toml:1: key 'on' = 1: true or false");
 }
 
+TEST(TomlReader, name__utf8_without_control_characters) {
+  std::string name;
+  const auto read = [&](TomlReader& r) { r.name("n", name); };
+  EXPECT_EQ(refusal("n = 'gr\xC3\xBCn'", read), "");
+  EXPECT_EQ(name, "gr\xC3\xBCn");
+  const std::string allowed = "a name of 1 to 64 bytes, UTF-8 without control characters";
+  EXPECT_EQ(refusal("n = 5", read), "rack.toml:1: key 'n' = 5: a string, " + allowed);
+  EXPECT_EQ(refusal("n = ''", read), "rack.toml:1: key 'n' = \"\": " + allowed);
+  EXPECT_EQ(refusal("n = \"a\\nb\"", read), "rack.toml:1: key 'n' = \"a b\": " + allowed);
+  const toml::table flags = flags_as_table({{"n", "a\xFF"}});
+  const std::string no_file;
+  TomlReader reader(flags, "", no_file);
+  try {
+    read(reader);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.what(), "--n = \"a?\": " + allowed);
+  }
+}
+
 TEST(TomlReader, choice__lists_and_suggests) {
   constexpr std::array<std::string_view, 2> kChoices{"random", "rain"};
   std::string choice;
@@ -173,6 +193,7 @@ TEST(TomlReader, flags_as_table__types_and_wording) {
   EXPECT_TRUE(table.get("share")->is_floating_point());
   EXPECT_TRUE(table.get("on")->is_boolean());
   EXPECT_TRUE(table.get("rate")->is_string());
+  EXPECT_EQ(flags_as_table({{"client", "007"}}, {"client"}).get("client")->value<std::string>(), "007");
   const toml::table bad = flags_as_table({{"sync_interval", "5"}});
   const std::string no_file;
   TomlReader reader(bad, "", no_file);
@@ -202,6 +223,10 @@ TEST(ParseTomlFile, problems__one_line) {
   const testing::ScratchFile broken("broken.toml", "[switch]\nlisten = \n");
   EXPECT_EQ(problem(broken.path()).find(broken.path() + ":2: not TOML: "), 0u) << problem(broken.path());
   EXPECT_EQ(problem(broken.path()).find('\n'), std::string::npos);
+  const testing::ScratchFile huge("huge.toml", "[load]\nweight = 99999999999999999999\n");
+  EXPECT_EQ(problem(huge.path()).find(huge.path() + ":2: not TOML: "), 0u) << problem(huge.path());
+  EXPECT_NE(problem(huge.path()).find(": weight = 99999999999999999999"), std::string::npos)
+      << problem(huge.path());
   const testing::ScratchFile good("good.toml", "a = 1\n");
   EXPECT_EQ(problem(good.path()), "");
 }

@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "base/endpoint_text.h"
-#include "control/names.h"
+#include "base/utf8.h"
 #include "control/rpc/credentials.h"
 
 namespace rain::control {
@@ -64,8 +64,7 @@ void set_time_limit(grpc::ClientContext& context, Nanos limit) {
 }
 
 std::string problem_text(const ControllerAddress& address, const grpc::Status& status) {
-  std::string text = status.error_message();
-  std::replace_if(text.begin(), text.end(), is_control_byte, ' ');
+  std::string text = one_line(status.error_message(), std::string::npos);
   if (!is_unreachable(status)) return text;
   return fmt::format("the controller at {} cannot be reached: {}", format_endpoint(address.endpoint),
                      handshake_problem(address, std::move(text)));

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
-#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -14,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/endpoint_text.h"
+#include "base/utf8.h"
 #include "control/names.h"
 #include "control/rpc/admin_service.h"
 #include "control/rpc/credentials.h"
@@ -84,9 +84,8 @@ class SwitchService final : public v1::Switches::Service {
       });
       while (stream->Read(&message)) {
         if (!message.has_answer()) continue;
-        std::string refusal = message.answer().refusal().substr(0, kLongestRefusal);
-        std::replace_if(refusal.begin(), refusal.end(), is_control_byte, ' ');
-        controller_.answer_switch(hello.name(), session, message.answer().version(), refusal);
+        controller_.answer_switch(hello.name(), session, message.answer().version(),
+                                  one_line(message.answer().refusal(), kLongestRefusal));
       }
     }
     controller_.detach_switch(hello.name(), session);
