@@ -16,19 +16,18 @@ enum class Reason : std::uint8_t {
   kOutOfRange,  ///< a number or a name outside of what is allowed
   kLastWorker,  ///< would leave a slice without a worker
   kInUse,       ///< a slice that still has workers
-  kOtherGroup,  ///< a move to a slice of another switch thread
   kWrongState,  ///< a worker that is draining or gone
   kClock,       ///< the controller's clock went backwards
   kNonsense,    ///< a report that cannot be true
   kNoRoom,      ///< more workers, slices or clients than there can be
 };
-inline constexpr std::size_t kReasonCount = 11;
+inline constexpr std::size_t kReasonCount = 10;
 
 /// As counters and JSON call it.
 constexpr const char* reason_name(Reason reason) {
   constexpr std::array<const char*, kReasonCount> kNames = {
-      "unknown",     "duplicate",   "stale", "out_of_range", "last_worker", "in_use",
-      "other_group", "wrong_state", "clock", "nonsense",     "no_room"};
+      "unknown", "duplicate",   "stale", "out_of_range", "last_worker",
+      "in_use",  "wrong_state", "clock", "nonsense",     "no_room"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 

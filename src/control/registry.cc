@@ -86,11 +86,7 @@ Result<Done> Registry::tick(Nanos now) {
   for (auto& [name, server] : servers_) {
     if (server.lease_end > now) continue;
     unsigned taken_out = 0;
-    for (auto& [id, entry] : workers_) {
-      if (entry.row.server != name || !is_in_switch(entry.row.state)) continue;
-      lose(entry);
-      ++taken_out;
-    }
+    for_each_in_switch(name, [&](WorkerEntry& entry) { lose(entry), ++taken_out; });
     if (taken_out == 0) continue;
     note += fmt::format("{}server {}: its lease has ended, {} workers are taken out",
                         note.empty() ? "" : "; ", shown_name(name), taken_out);
@@ -153,12 +149,8 @@ Result<Registry> Registry::restore(RegistryOptions options, const RegistryState&
     if (id.value >= dataplane::kMaxSlices || !is_name(entry.row.name))
       return bad(fmt::format("slice {}", id.value));
   }
-  const auto has_slice = [&registry](SliceId id) {
-    const auto found = registry.slices_.find(id);
-    return found != registry.slices_.end() && !found->second.removed;
-  };
   for (const auto& [type, entry] : registry.types_) {
-    if (!entry.removed && !has_slice(entry.row.slice))
+    if (!entry.removed && !registry.has_slice(entry.row.slice))
       return bad(
           fmt::format("type {} has slice {}, which does not exist", type.value, entry.row.slice.value));
   }
@@ -167,7 +159,7 @@ Result<Registry> Registry::restore(RegistryOptions options, const RegistryState&
     const bool valid = id.value < dataplane::kMaxWorkers && is_name(row.server) && row.weight >= 1 &&
                        row.weight <= dataplane::kMaxWeight && row.quota >= 1 && row.quota <= kMaxQuota &&
                        static_cast<std::size_t>(row.state) < kWorkerStateCount &&
-                       (!is_in_switch(row.state) || has_slice(row.slice)) &&
+                       (!is_in_switch(row.state) || registry.has_slice(row.slice)) &&
                        entry.removed == !is_in_switch(row.state);
     if (!valid) return bad(fmt::format("worker {}", id.value));
   }
@@ -226,7 +218,7 @@ std::vector<std::string> Registry::warnings() const {
   std::vector<std::string> lines;
   for (const auto& [id, entry] : slices_) {
     if (entry.removed) continue;
-    if (const std::string line = left_empty(id); !line.empty()) lines.push_back(line);
+    if (const std::string line = unserved(id); !line.empty()) lines.push_back(line);
   }
   return lines;
 }

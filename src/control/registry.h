@@ -37,6 +37,9 @@ struct RegistryOptions {
   std::uint32_t max_slices = dataplane::kMaxSlices;                 ///< what the switches have room for
   std::uint32_t max_workers = dataplane::kMaxWorkers;               ///< likewise: ids are below it
   std::uint32_t max_queue_capacity = dataplane::kMaxQueueCapacity;  ///< likewise
+  /// The switches' scheduler keeps tasks that find no worker, and a master takes part in the rest. False: it pushes; a master
+  /// takes sticky tasks alone.
+  bool uses_tokens = true;
   std::function<std::uint32_t()> draw_key{};  ///< token keys; never called for workers that bring theirs
 };
 
@@ -163,7 +166,7 @@ class Registry {
   const WorkerReport* report_of(WorkerId worker) const;
   /// Queue capacity and quotas: what the rack takes at once.
   std::uint64_t room() const;
-  /// Slices without a serving worker, one line each.
+  /// Slices whose tasks nobody serves, one line each.
   std::vector<std::string> warnings() const;
   const std::array<std::uint64_t, kReasonCount>& refusals() const { return refusals_; }
   std::uint64_t clock_jumps() const { return clock_jumps_; }
@@ -177,6 +180,7 @@ class Registry {
   tl::unexpected<Refusal> refuse(Reason reason, std::string text) const;
   Result<void> advance(Nanos now);
   Result<SliceEntry*> slice_named(const std::string& name);
+  tl::unexpected<Refusal> refuse_slice(const std::string& where, const std::string& name) const;
   Result<WorkerEntry*> worker_with(WorkerId id);
   Result<ServerRow*> session_of(const std::string& server, std::uint64_t session, Nanos now);
   Result<void> check_not_last(const WorkerRow& worker, bool force) const;
@@ -194,18 +198,27 @@ class Registry {
   /// It is dead, or its server is silent. An operator's order to leave is done with that.
   void lose(WorkerEntry& entry);
   void put_in(WorkerEntry& entry);
-  bool has_slice(const WorkerRow& worker) const;
+  bool has_slice(SliceId slice) const;
   Done moved(WorkerEntry& entry, SliceEntry& to);
   unsigned serving_in(SliceId slice) const;
   bool is_master(const WorkerRow& worker) const;
   /// Its tokens die: it changes places in the switch.
   void begin_epoch(WorkerEntry& entry);
-  /// It leaves its slice by order.
+  /// It is no slice's master any more.
   void forget_master(WorkerId worker);
   /// Servers that have gone and own no worker.
   void forget_servers(Nanos now);
   bool owns_worker(const std::string& server) const;
-  std::string left_empty(SliceId slice) const;
+  /// Calls `visit(WorkerEntry&)` for those of the server's workers that are in the switch.
+  template <typename Visit>
+  void for_each_in_switch(const std::string& server, Visit visit) {
+    for (auto& [id, entry] : workers_) {
+      if (entry.row.server == server && is_in_switch(entry.row.state)) visit(entry);
+    }
+  }
+  /// Why nobody serves the slice's tasks, or all but the sticky ones; "": somebody does.
+  std::string unserved(SliceId slice) const;
+  Result<void> check_sizes(const SliceRow& slice) const;
   Result<void> check_room(const std::string& slice, std::uint32_t more) const;
   unsigned serving_of(const std::string& server, SliceId slice) const;
   /// Takes over what the agents' wishes come to by now, unless an operator's threshold is in force.

@@ -57,18 +57,12 @@ Result<ServerRow*> Registry::session_of(const std::string& server, std::uint64_t
 }
 
 Result<SliceId> Registry::slice_of(const WorkerClaim& claim) const {
-  std::vector<const SliceRow*> live;
-  std::string names;
-  for (const auto& [id, entry] : slices_) {
-    if (entry.removed) continue;
-    if (entry.row.name == claim.slice) return id;
-    live.push_back(&entry.row);
-    names += (names.empty() ? "" : ", ") + entry.row.name;
+  const std::vector<SliceRow> live = slices();
+  for (const SliceRow& slice : live) {
+    if (slice.name == claim.slice) return slice.id;
   }
-  if (claim.slice.empty() && live.size() == 1) return live.front()->id;
-  return refuse(Reason::kUnknown,
-                fmt::format("worker {}: slice {} is unknown; there {}", claim.id.value,
-                            shown_name(claim.slice), names.empty() ? "is none" : "are: " + names));
+  if (claim.slice.empty() && live.size() == 1) return live.front().id;
+  return refuse_slice(fmt::format("worker {}: ", claim.id.value), claim.slice);
 }
 
 Result<void> Registry::check_claim(const ServerClaim& claim) const {
@@ -134,9 +128,10 @@ void Registry::put(const ServerClaim& server, const WorkerClaim& claim, SliceId 
     ++row.epoch.value;  // those that are out have a new one already
   }
   // An operator's or agent's move is kept across lives; who comes from elsewhere says where it belongs.
-  const auto kept = slices_.find(row.slice);
-  if (!same_server || kept == slices_.end() || kept->second.removed) {
-    if (row.slice != slice) forget_master(claim.id);
+  if (!same_server || !has_slice(row.slice)) {
+    // Who takes over another's id is no master by that. One that was named before anybody had its id is, in its slice.
+    const bool was_named = !known && slices_.at(slice).row.master == claim.id;
+    if (!was_named) forget_master(claim.id);
     row.slice = slice;
   }
   if (!same_server || row.token_key == 0 || claim.token_key != 0)
@@ -171,13 +166,12 @@ Result<std::uint64_t> Registry::enter(const ServerClaim& claim, Nanos now) {
   }
   ServerRow& server = servers_[claim.name];
   // Workers that this life of the server does not have.
-  for (auto& [id, entry] : workers_) {
-    if (entry.row.server != claim.name || !is_in_switch(entry.row.state)) continue;
-    const WorkerId worker = id;
+  for_each_in_switch(claim.name, [&](WorkerEntry& entry) {
+    const WorkerId worker = entry.row.id;
     if (std::none_of(claim.workers.begin(), claim.workers.end(),
                      [worker](const WorkerClaim& one) { return one.id == worker; }))
       take_out(entry, WorkerState::kLeft);
-  }
+  });
   for (std::size_t i = 0; i < claim.workers.size(); ++i) put(claim, claim.workers[i], slices[i], new_life);
   server.name = claim.name;
   server.incarnation = claim.incarnation;
@@ -227,7 +221,7 @@ Result<void> Registry::report(const std::string& server, std::uint64_t session,
   for (auto& [id, entry] : workers_) {
     if (entry.row.server != server || entry.row.state != WorkerState::kCrashed) continue;
     const WorkerReport* newest = report_of(id);
-    if ((newest == nullptr || newest->alive) && has_slice(entry.row)) put_in(entry);
+    if ((newest == nullptr || newest->alive) && has_slice(entry.row.slice)) put_in(entry);
   }
   return {};
 }
@@ -235,15 +229,14 @@ Result<void> Registry::report(const std::string& server, std::uint64_t session,
 Result<Done> Registry::leave(const std::string& server, std::uint64_t session, Nanos now) {
   if (auto row = session_of(server, session, now); !row) return tl::unexpected(row.error());
   std::set<SliceId> slices;
-  for (auto& [id, entry] : workers_) {
-    if (entry.row.server != server || !is_in_switch(entry.row.state)) continue;
+  for_each_in_switch(server, [&](WorkerEntry& entry) {
     slices.insert(entry.row.slice);
     take_out(entry, entry.row.state == WorkerState::kDraining ? WorkerState::kDrained : WorkerState::kLeft);
-  }
+  });
   servers_.at(server).attached = false;
   std::string note;
   for (const SliceId slice : slices) {
-    const std::string line = left_empty(slice);
+    const std::string line = unserved(slice);
     if (!line.empty()) note += (note.empty() ? "" : "; ") + line;
   }
   return Done{std::move(note)};

@@ -9,14 +9,23 @@
 namespace rain::control {
 
 Result<Registry::SliceEntry*> Registry::slice_named(const std::string& name) {
-  std::string names;
   for (auto& [id, entry] : slices_) {
-    if (entry.removed) continue;
-    if (entry.row.name == name) return &entry;
-    names += (names.empty() ? "" : ", ") + entry.row.name;
+    if (!entry.removed && entry.row.name == name) return &entry;
   }
-  return refuse(Reason::kUnknown, fmt::format("slice {} is unknown; there {}", shown_name(name),
+  return refuse_slice("", name);
+}
+
+/// There is none of this name.
+tl::unexpected<Refusal> Registry::refuse_slice(const std::string& where, const std::string& name) const {
+  std::string names;
+  for (const SliceRow& slice : slices()) names += (names.empty() ? "" : ", ") + slice.name;
+  return refuse(Reason::kUnknown, fmt::format("{}slice {} is unknown; there {}", where, shown_name(name),
                                               names.empty() ? "is none" : "are: " + names));
+}
+
+bool Registry::has_slice(SliceId slice) const {
+  const auto found = slices_.find(slice);
+  return found != slices_.end() && !found->second.removed;
 }
 
 std::string Registry::name_of(SliceId slice) const {
@@ -32,9 +41,22 @@ unsigned Registry::serving_in(SliceId slice) const {
   return count;
 }
 
-std::string Registry::left_empty(SliceId slice) const {
-  if (serving_in(slice) > 0) return {};
-  return fmt::format("slice \"{}\" has no worker that serves: its tasks wait", name_of(slice));
+std::string Registry::unserved(SliceId slice) const {
+  const unsigned serving = serving_in(slice);
+  if (serving == 0) {
+    return fmt::format("slice \"{}\" has no worker that serves: its tasks {}", name_of(slice),
+                       options_.uses_tokens ? "wait" : "are refused");
+  }
+  if (options_.uses_tokens || serving > 1) return {};
+  for (const auto& [id, entry] : workers_) {
+    if (entry.row.slice != slice || entry.row.state != WorkerState::kServing || !is_master(entry.row))
+      continue;
+    return fmt::format(
+        "slice \"{}\" has no worker but its master, {}, which takes sticky tasks alone with this scheduler: "
+        "others are refused",
+        name_of(slice), id.value);
+  }
+  return {};
 }
 
 /// Of the switch's slices a slice with a master is two.
@@ -50,12 +72,8 @@ Result<void> Registry::check_room(const std::string& slice, std::uint32_t more) 
                             slice, most));
 }
 
-Result<Done> Registry::add_slice(SliceRow slice) {
-  if (!is_name(slice.name))
-    return refuse(Reason::kOutOfRange, fmt::format("slice {}: {}", shown_name(slice.name), kNameAllowed));
-  if (slice.queue_capacity == 0)
-    slice.queue_capacity = std::min(dataplane::kDefaultQueueCapacity, options_.max_queue_capacity);
-  if (slice.queue_capacity > options_.max_queue_capacity) {
+Result<void> Registry::check_sizes(const SliceRow& slice) const {
+  if (slice.queue_capacity < 1 || slice.queue_capacity > options_.max_queue_capacity) {
     return refuse(Reason::kOutOfRange,
                   fmt::format("slice \"{}\": capacity {}: 1 to {} is allowed", slice.name,
                               slice.queue_capacity, options_.max_queue_capacity));
@@ -64,6 +82,15 @@ Result<Done> Registry::add_slice(SliceRow slice) {
     return refuse(Reason::kOutOfRange, fmt::format("slice \"{}\": spill {}: at most its capacity, {}",
                                                    slice.name, *slice.spill, slice.queue_capacity));
   }
+  return {};
+}
+
+Result<Done> Registry::add_slice(SliceRow slice) {
+  if (!is_name(slice.name))
+    return refuse(Reason::kOutOfRange, fmt::format("slice {}: {}", shown_name(slice.name), kNameAllowed));
+  if (slice.queue_capacity == 0)
+    slice.queue_capacity = std::min(dataplane::kDefaultQueueCapacity, options_.max_queue_capacity);
+  if (auto sizes = check_sizes(slice); !sizes) return tl::unexpected(sizes.error());
   for (const auto& [id, entry] : slices_) {
     if (entry.removed) continue;
     if (entry.row.name == slice.name)
@@ -88,7 +115,7 @@ Result<Done> Registry::add_slice(SliceRow slice) {
   entry.row = std::move(slice);
   entry.removed = false;
   touch(entry);
-  return Done{left_empty(id)};
+  return Done{unserved(id)};
 }
 
 Result<Done> Registry::remove_slice(const std::string& name) {
@@ -122,14 +149,7 @@ Result<Done> Registry::set_slice(const std::string& name, const SlicePatch& patc
   if (patch.default_spill) changed.spill.reset();
   if (patch.spill) changed.spill = patch.spill;
   if (patch.drain) changed.drain = *patch.drain;
-  if (changed.queue_capacity < 1 || changed.queue_capacity > options_.max_queue_capacity) {
-    return refuse(Reason::kOutOfRange, fmt::format("slice \"{}\": capacity {}: 1 to {} is allowed", name,
-                                                   changed.queue_capacity, options_.max_queue_capacity));
-  }
-  if (changed.spill.value_or(0) > changed.queue_capacity) {
-    return refuse(Reason::kOutOfRange, fmt::format("slice \"{}\": spill {}: at most its capacity, {}", name,
-                                                   *changed.spill, changed.queue_capacity));
-  }
+  if (auto sizes = check_sizes(changed); !sizes) return tl::unexpected(sizes.error());
   if (changed.agents_spill) changed.agents_spill = std::min(*changed.agents_spill, changed.queue_capacity);
   if (changed == (*found)->row) return Done{"nothing changes"};
   (*found)->row = changed;
@@ -162,7 +182,7 @@ Result<Done> Registry::set_master(const std::string& slice, WorkerId worker) {
   begin_epoch(**entry);
   row.master = worker;
   touch(**found);
-  return Done{};
+  return Done{unserved(row.id)};
 }
 
 Result<Done> Registry::add_type(TaskType type, const std::string& slice, bool move) {
@@ -180,7 +200,7 @@ Result<Done> Registry::add_type(TaskType type, const std::string& slice, bool mo
   entry.row = {type, id};
   entry.removed = false;
   touch(entry);
-  return Done{left_empty(id)};
+  return Done{unserved(id)};
 }
 
 Result<Done> Registry::remove_type(TaskType type) {

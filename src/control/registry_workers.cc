@@ -35,8 +35,7 @@ void Registry::forget_master(WorkerId worker) {
 }
 
 bool Registry::is_master(const WorkerRow& worker) const {
-  const auto slice = slices_.find(worker.slice);
-  return slice != slices_.end() && !slice->second.removed && slice->second.row.master == worker.id;
+  return has_slice(worker.slice) && slices_.at(worker.slice).row.master == worker.id;
 }
 
 void Registry::begin_epoch(WorkerEntry& entry) {
@@ -55,11 +54,6 @@ void Registry::lose(WorkerEntry& entry) {
   take_out(entry, entry.row.state == WorkerState::kDraining ? WorkerState::kDrained : WorkerState::kCrashed);
 }
 
-bool Registry::has_slice(const WorkerRow& worker) const {
-  const auto slice = slices_.find(worker.slice);
-  return slice != slices_.end() && !slice->second.removed;
-}
-
 void Registry::put_in(WorkerEntry& entry) {
   entry.row.state = WorkerState::kServing;
   entry.removed = false;
@@ -70,9 +64,10 @@ Result<void> Registry::check_not_last(const WorkerRow& worker, bool force) const
   if (force || worker.state != WorkerState::kServing || serving_in(worker.slice) > 1) return {};
   return refuse(
       Reason::kLastWorker,
-      fmt::format("worker {} is the last one that serves slice \"{}\": its tasks would wait for ever; "
-                  "force it if that is what you want",
-                  worker.id.value, name_of(worker.slice)));
+      fmt::format(
+          "worker {} is the last one that serves slice \"{}\": its tasks would {}; force it if that is "
+          "what you want",
+          worker.id.value, name_of(worker.slice), options_.uses_tokens ? "wait for ever" : "be refused"));
 }
 
 Result<Done> Registry::drain(WorkerId worker, bool force) {
@@ -88,11 +83,11 @@ Result<Done> Registry::drain(WorkerId worker, bool force) {
   if (auto last = check_not_last(row, force); !last) return tl::unexpected(last.error());
   row.state = WorkerState::kDraining;
   touch(**entry);
-  if (is_master(row)) {
-    return Done{fmt::format("slice \"{}\" is without its master: sticky tasks wait until another is named",
-                            name_of(row.slice))};
-  }
-  return Done{left_empty(row.slice)};
+  const std::string rest = unserved(row.slice);
+  if (!is_master(row)) return Done{rest};
+  return Done{fmt::format("slice \"{}\" is without its master: sticky tasks {} until another is named{}{}",
+                          name_of(row.slice), options_.uses_tokens ? "wait" : "are refused",
+                          rest.empty() ? "" : "; ", rest)};
 }
 
 Result<Done> Registry::remove(WorkerId worker, bool force) {
@@ -104,7 +99,7 @@ Result<Done> Registry::remove(WorkerId worker, bool force) {
   const bool was_in = is_in_switch(row.state);
   forget_master(worker);
   take_out(**entry, WorkerState::kRemoved);
-  return Done{was_in ? left_empty(row.slice) : ""};
+  return Done{was_in ? unserved(row.slice) : ""};
 }
 
 Result<Done> Registry::resume(WorkerId worker) {
@@ -118,7 +113,7 @@ Result<Done> Registry::resume(WorkerId worker) {
                   fmt::format("worker {} is {}, and comes back when its server \"{}\" does", worker.value,
                               worker_state_name(row.state), row.server));
   }
-  if (!has_slice(row)) {
+  if (!has_slice(row.slice)) {
     return refuse(Reason::kUnknown, fmt::format("worker {}: its slice \"{}\" was removed; move it to another",
                                                 worker.value, name_of(row.slice)));
   }
@@ -132,7 +127,7 @@ Done Registry::moved(WorkerEntry& entry, SliceEntry& to) {
   forget_master(entry.row.id);
   entry.row.slice = to.row.id;
   begin_epoch(entry);
-  return {left_empty(from)};
+  return {unserved(from)};
 }
 
 Result<Done> Registry::move(WorkerId worker, const std::string& slice, bool force) {
@@ -146,15 +141,6 @@ Result<Done> Registry::move(WorkerId worker, const std::string& slice, bool forc
     return refuse(
         Reason::kWrongState,
         fmt::format("worker {} is draining: one that serves can be moved, or one that is out", worker.value));
-  }
-  const auto from = slices_.find(row.slice);
-  if (is_in_switch(row.state) && from->second.row.group != (*to)->row.group) {
-    return refuse(
-        Reason::kOtherGroup,
-        fmt::format(
-            "worker {}: slice \"{}\" belongs to switch thread {}, slice \"{}\" to thread {}; a worker "
-            "stays with its thread",
-            worker.value, from->second.row.name, from->second.row.group, slice, (*to)->row.group));
   }
   if (auto last = check_not_last(row, force); !last) return tl::unexpected(last.error());
   return moved(**entry, **to);

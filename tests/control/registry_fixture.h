@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "control/registry.h"
 
@@ -45,7 +46,7 @@ inline ServerClaim server(const std::string& name, std::vector<WorkerClaim> work
 
 class RegistryTest : public ::testing::Test {
  protected:
-  RegistryTest() : registry_(options()) {
+  explicit RegistryTest(RegistryOptions of = options()) : registry_(std::move(of)) {
     EXPECT_TRUE(registry_.add_slice(slice("a")));
     EXPECT_TRUE(registry_.add_slice(slice("b", true)));
     EXPECT_TRUE(registry_.add_type({1}, "a", false));

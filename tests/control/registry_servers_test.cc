@@ -83,6 +83,37 @@ TEST_F(RegistryServers, enter__another_server_takes_a_masters_id_elsewhere__it_i
   EXPECT_EQ(registry_.slices()[0].master, std::nullopt);
 }
 
+TEST_F(RegistryServers, enter__another_server_takes_a_masters_id_in_its_slice__is_no_master_by_that) {
+  const std::uint64_t session = enter(server("s", {worker(0), worker(1)}));
+  ASSERT_TRUE(registry_.set_master("a", {0}));
+  ASSERT_TRUE(registry_.leave("s", session, now_));
+  enter(server("s", {worker(0), worker(1)}, 2));
+  EXPECT_EQ(registry_.slices()[0].master, WorkerId{0}) << "its own server's new life";
+  WorkerReport dead = report(0);
+  dead.alive = false;
+  ASSERT_TRUE(registry_.report("s", registry_.servers()[0].session, std::vector{dead}, now_));
+  EXPECT_EQ(registry_.slices()[0].master, WorkerId{0});
+  enter(server("t", {worker(0)}));
+  EXPECT_EQ(registry_.slices()[0].master, std::nullopt);
+  EXPECT_EQ(row(0).state, WorkerState::kServing);
+}
+
+TEST_F(RegistryServers, enter__a_master_that_was_named_before_it_came) {
+  SliceRow with_master = slice("c");
+  with_master.master = WorkerId{5};
+  ASSERT_TRUE(registry_.add_slice(with_master));
+  enter(server("s", {worker(5, "c")}));
+  EXPECT_EQ(registry_.slices()[2].master, WorkerId{5});
+}
+
+TEST_F(RegistryServers, enter__one_that_was_named_a_master_comes_elsewhere__it_is_none) {
+  SliceRow with_master = slice("c");
+  with_master.master = WorkerId{5};
+  ASSERT_TRUE(registry_.add_slice(with_master));
+  enter(server("s", {worker(5, "a")}));
+  EXPECT_EQ(registry_.slices()[2].master, std::nullopt);
+}
+
 TEST_F(RegistryServers, enter__has_heard_of_a_newer_epoch__gets_one_that_is_newer_still) {
   enter(server("s", {worker(0), worker(1)}));
   WorkerClaim claim = worker(0);

@@ -60,10 +60,52 @@ TEST_F(RegistryWorkers, move__new_slice_and_epoch) {
   expect_refused(registry_.move({2}, "a", false), Reason::kWrongState, "worker 2 is draining");
 }
 
-TEST_F(RegistryWorkers, move__to_another_switch_thread__is_refused) {
+TEST_F(RegistryWorkers, move__to_a_slice_of_another_switch_thread) {
   ASSERT_TRUE(registry_.add_slice(slice("c", false, 1)));
+  const std::uint64_t t = two_servers();
+  ASSERT_TRUE(registry_.move({0}, "c", false));
+  EXPECT_EQ(row(0).slice, SliceId{2});
+  EXPECT_EQ(row(0).epoch, Epoch{1});
+  EXPECT_TRUE(registry_.request_move("t", t, {2}, "c", now_)) << "an agent may as well";
+}
+
+/// The switches' scheduler pushes: a master takes sticky tasks alone.
+class RegistryOfPushedTasks : public RegistryTest {
+ protected:
+  RegistryOfPushedTasks()
+      : RegistryTest([] {
+          RegistryOptions pushing = options();
+          pushing.uses_tokens = false;
+          return pushing;
+        }()) {}
+};
+
+TEST_F(RegistryOfPushedTasks, drain__says_that_the_master_alone_is_left) {
   two_servers();
-  expect_refused(registry_.move({0}, "c", false), Reason::kOtherGroup, "slice \"c\" to thread 1");
+  EXPECT_EQ(registry_.set_master("a", {1})->note, "");
+  const std::string alone =
+      "slice \"a\" has no worker but its master, 1, which takes sticky tasks alone with this scheduler: "
+      "others are "
+      "refused";
+  EXPECT_EQ(registry_.drain({0}, false)->note, alone);
+  EXPECT_THAT(registry_.warnings(), ::testing::ElementsAre(alone));
+  ASSERT_TRUE(registry_.resume({0}));
+  EXPECT_EQ(registry_.move({0}, "b", false)->note, alone);
+  EXPECT_EQ(registry_.drain({1}, true)->note,
+            "slice \"a\" is without its master: sticky tasks are refused until another is named; slice \"a\" "
+            "has no "
+            "worker that serves: its tasks are refused");
+}
+
+TEST_F(RegistryOfPushedTasks, set_master__says_that_nobody_is_left_for_the_rest) {
+  enter(server("s", {worker(0)}));
+  EXPECT_THAT(registry_.set_master("a", {0})->note, HasSubstr("has no worker but its master, 0"));
+}
+
+TEST_F(RegistryWorkers, drain__a_master_that_is_left_serves_the_rest) {
+  two_servers();
+  ASSERT_TRUE(registry_.set_master("a", {1}));
+  EXPECT_EQ(registry_.drain({0}, false)->note, "");
 }
 
 TEST_F(RegistryWorkers, request_move__only_of_its_own) {

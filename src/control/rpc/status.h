@@ -21,7 +21,6 @@ inline grpc::Status to_status(const Refusal& refusal) {
       return {INVALID_ARGUMENT, refusal.text};
     case Reason::kLastWorker:
     case Reason::kInUse:
-    case Reason::kOtherGroup:
     case Reason::kWrongState:
       return {FAILED_PRECONDITION, refusal.text};
     case Reason::kClock:
