@@ -119,7 +119,7 @@ DropReason match_task(M& memory, const wire::Message& message, SliceId& id, cons
   slice = memory.slice(id);
   if (slice == nullptr) return DropReason::kUnknownTaskType;
   if (message.policy == wire::Policy::kUnrestricted) return DropReason::kNone;
-  id = slice->sticky;
+  id = slice->master_slice;
   slice = memory.slice(id);
   return slice == nullptr ? DropReason::kPolicyUnsupported : DropReason::kNone;
 }

@@ -19,8 +19,8 @@
 //                while no worker ever becomes idle
 //
 // STICKY tasks of a slice have a slice of their own, whose one worker is the master. So that it also takes part in the
-// rest, a token of it that no sticky task waits for looks for a task in its host, and a task whose slice has neither
-// token nor queue asks there for an idle token. Each costs such a packet a second pass, and a third if it was in vain.
+// rest, a token of it that no sticky task waits for looks for a task in its host, and a task whose slice has neither an
+// idle token nor a queue asks there for one. Each costs such a packet a second pass, and a third if it was in vain.
 //
 // Rejected: scanning the levels first and deciding afterwards (two accesses of the counts); a count per level
 // in the gate (more than one stateful unit can hold). Tolerated: the gate counts tokens whose worker has left or
@@ -146,10 +146,10 @@ class RainProgram {
 
     Pass pass;
     const Lending lending = packet.carried.lending;
-    if (lending == Lending::kAway) return borrow(pass, packet, id, slice->sticky);
+    if (lending == Lending::kAway) return borrow(pass, packet, id, slice->master_slice);
     const bool can_wait = packet.message.payload.size() <= kInlinePayloadBytes || memory_.free_holds() > 0;
     Gate& gate = GateState::at(pass, memory_, id.value);
-    if (gate.balance == 0 && slice->sticky != kNoSlice && lending == Lending::kHome)
+    if (gate.balance == 0 && slice->master_slice != kNoSlice && lending == Lending::kHome)
       return pass_on(id, packet.carried, Lending::kAway);
     const Choice choice = can_wait ? admit(gate, *slice) : admit_unbuffered(gate, *slice);
     const std::uint16_t queue_length = waiting(gate);
@@ -164,12 +164,12 @@ class RainProgram {
   }
 
   /// A task of slice `id`, which has nothing for it and where nobody waits, asks for an idle token of the master.
-  Verdict borrow(Pass& pass, const PacketView& packet, SliceId id, SliceId sticky) {
-    if (memory_.slice(sticky) == nullptr) return pass_on(id, packet.carried, Lending::kReturn);
-    Gate& gate = GateState::at(pass, memory_, sticky.value);
+  Verdict borrow(Pass& pass, const PacketView& packet, SliceId id, SliceId master_slice) {
+    if (memory_.slice(master_slice) == nullptr) return pass_on(id, packet.carried, Lending::kReturn);
+    Gate& gate = GateState::at(pass, memory_, master_slice.value);
     if (gate.balance <= 0) return pass_on(id, packet.carried, Lending::kReturn);
     --gate.balance;
-    return spend(pass, id, sticky, Choice::kIdleToken, 0);
+    return spend(pass, id, master_slice, Choice::kIdleToken, 0);
   }
 
   static Choice admit(Gate& gate, const SliceEntry& slice) {

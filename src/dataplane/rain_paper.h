@@ -82,11 +82,11 @@ class RainPaperProgram {
 
     Pass pass;
     const Lending lending = packet.carried.lending;
-    if (lending == Lending::kAway) return borrow(pass, packet, id, slice->sticky);
+    if (lending == Lending::kAway) return borrow(pass, packet, id, slice->master_slice);
     const bool can_wait = packet.message.payload.size() <= kInlinePayloadBytes || memory_.free_holds() > 0;
     const std::int32_t floor = can_wait ? -static_cast<std::int32_t>(slice->queue_capacity) : 0;
     std::int32_t& balance = Balance::at(pass, memory_, id.value);
-    if (balance == 0 && slice->sticky != kNoSlice && lending == Lending::kHome)
+    if (balance == 0 && slice->master_slice != kNoSlice && lending == Lending::kHome)
       return pass_on(id, packet.carried, Lending::kAway);
     if (balance <= floor) {
       const DropReason full = can_wait ? DropReason::kQueueFull : DropReason::kPayloadStoreFull;
@@ -98,12 +98,12 @@ class RainPaperProgram {
   }
 
   /// As RainProgram's.
-  Verdict borrow(Pass& pass, const PacketView& packet, SliceId id, SliceId sticky) {
-    if (memory_.slice(sticky) == nullptr) return pass_on(id, packet.carried, Lending::kReturn);
-    std::int32_t& balance = Balance::at(pass, memory_, sticky.value);
+  Verdict borrow(Pass& pass, const PacketView& packet, SliceId id, SliceId master_slice) {
+    if (memory_.slice(master_slice) == nullptr) return pass_on(id, packet.carried, Lending::kReturn);
+    std::int32_t& balance = Balance::at(pass, memory_, master_slice.value);
     if (balance <= 0) return pass_on(id, packet.carried, Lending::kReturn);
     --balance;
-    return spend(pass, id, sticky);
+    return spend(pass, id, master_slice);
   }
 
   Verdict spend(Pass& pass, SliceId id, SliceId from) {
@@ -129,7 +129,7 @@ class RainPaperProgram {
     const SliceId id = worker->slice;
     const SliceEntry& slice = *memory_.slice(id);
     const TokenCell cell{token.worker, token.epoch, token.generation, token.level};
-    if (carried.lending == Lending::kAway) return lend(pass, id, slice.host, cell, carried, now);
+    if (carried.lending == Lending::kAway) return lend(pass, slice.host, cell, carried, now);
     std::int32_t& balance = Balance::at(pass, memory_, id.value);
     if (balance < 0) return serve_head(pass, id, balance, cell, carried, now);
     if (slice.host != kNoSlice && carried.lending == Lending::kHome)
@@ -151,11 +151,10 @@ class RainPaperProgram {
   }
 
   /// As RainProgram's.
-  Verdict lend(Pass& pass, SliceId id, SliceId host, const TokenCell& token, const Carried& carried,
-               Nanos now) {
-    if (memory_.slice(host) == nullptr) return pass_on(id, carried, Lending::kReturn);
+  Verdict lend(Pass& pass, SliceId host, const TokenCell& token, const Carried& carried, Nanos now) {
+    if (memory_.slice(host) == nullptr) return pass_on(host, carried, Lending::kReturn);
     std::int32_t& balance = Balance::at(pass, memory_, host.value);
-    if (balance >= 0) return pass_on(id, carried, Lending::kReturn);
+    if (balance >= 0) return pass_on(host, carried, Lending::kReturn);
     return serve_head(pass, host, balance, token, carried, now);
   }
 

@@ -31,12 +31,14 @@ struct SliceEntry {
                                      ///< at most queue_capacity, or a full queue would refuse them instead
   std::uint16_t drain = 0;           ///< program `rain`: every drain-th spare token serves the head; 0: never
   std::uint8_t depth = 1;            ///< program `r2p2`: n of JBSQ(n), 1..kMaxQuota
-  bool recirculate = false;   ///< program `racksched`: refresh loads by an extra pass instead of by reports
-  SliceId sticky = kNoSlice;  ///< the slice that takes this one's STICKY tasks: its worker is the master
-  SliceId host = kNoSlice;    ///< this slice takes the STICKY tasks of that one, and lends it the tokens that
-                              ///< find none waiting here; both name each other
-  std::uint16_t member_count = 0;  ///< workers of the slice; kept by the memory
-  std::uint16_t slot_count = 0;    ///< slots of a weighted round; kept by the memory
+  bool recirculate = false;  ///< program `racksched`: refresh loads by an extra pass instead of by reports
+  // A slice with a master is two here, which name each other: the host, to which the rest of the workers belong, and its
+  // master slice, which takes the host's STICKY tasks, has the master as its one worker, and lends the host those of its
+  // tokens that find no task waiting.
+  SliceId master_slice = kNoSlice;  ///< of this one, a host
+  SliceId host = kNoSlice;          ///< of this one, a master slice
+  std::uint16_t member_count = 0;   ///< workers of the slice; kept by the memory
+  std::uint16_t slot_count = 0;     ///< slots of a weighted round; kept by the memory
 };
 
 /// The largest switch this build can be configured for. Sizes of tables and registers follow the

@@ -66,7 +66,7 @@ Result check_scalars(const SwitchOptions& options) {
 Result check_slice(const SwitchSlice& slice) {
   const auto key = [&slice](const char* name) { return fmt::format(R"(slice "{}": {})", slice.name, name); };
   if (slice.name.empty()) return refuse(R"(slice {}: name = "": a name is needed)", slice.id.value);
-  const std::uint32_t ids = slice.sticky_of ? 2 * dataplane::kMaxSlices : dataplane::kMaxSlices;
+  const std::uint32_t ids = slice.host ? 2 * dataplane::kMaxSlices : dataplane::kMaxSlices;
   Result result = check_range(key("id"), slice.id.value, 0, ids - 1);
   if (result) {
     result = check_range(key("queue_capacity"), slice.queue_capacity, 1, dataplane::kMaxQueueCapacity);
@@ -76,13 +76,13 @@ Result check_slice(const SwitchSlice& slice) {
   return result;
 }
 
-/// Of a slice for STICKY tasks: which slice they are of.
-Result check_sticky_of(const std::vector<SwitchSlice>& slices, const SwitchSlice& slice) {
-  const std::string key = fmt::format(R"(slice "{}": sticky_of = {})", slice.name, slice.sticky_of->value);
+/// Of a master slice: whose it is.
+Result check_host(const std::vector<SwitchSlice>& slices, const SwitchSlice& slice) {
+  const std::string key = fmt::format(R"(slice "{}": host = {})", slice.name, slice.host->value);
   const auto host = std::find_if(slices.begin(), slices.end(),
-                                 [&](const SwitchSlice& one) { return one.id == *slice.sticky_of; });
+                                 [&](const SwitchSlice& one) { return one.id == *slice.host; });
   if (host == slices.end()) return refuse("{}: no slice has this id", key);
-  if (host->sticky_of || host->id == slice.id) {
+  if (host->host || host->id == slice.id) {
     return refuse(R"({}: slice "{}" takes sticky tasks itself; one that serves task types is allowed)", key,
                   host->name);
   }
@@ -91,7 +91,7 @@ Result check_sticky_of(const std::vector<SwitchSlice>& slices, const SwitchSlice
                   host->name, host->group);
   }
   for (const SwitchSlice& other : slices) {
-    if (other.id == slice.id || other.sticky_of != slice.sticky_of) continue;
+    if (other.id == slice.id || other.host != slice.host) continue;
     return refuse(R"({}: slice "{}" takes the sticky tasks of "{}" already; one slice may)", key, other.name,
                   host->name);
   }
@@ -106,7 +106,7 @@ Result check_slices(const std::vector<SwitchSlice>& slices) {
   for (const SwitchSlice& slice : slices) {
     if (Result result = check_slice(slice); !result) return result;
     // Those of masters are made here: no operator chose them.
-    if (!slice.sticky_of && !names.insert(slice.name).second) {
+    if (!slice.host && !names.insert(slice.name).second) {
       return refuse(R"(slice "{}": name: another slice has it; names differ)", slice.name);
     }
     if (!ids.insert(slice.id).second) {
@@ -127,8 +127,8 @@ Result check_slices(const std::vector<SwitchSlice>& slices) {
     takes_the_rest = slice.name;
   }
   for (const SwitchSlice& slice : slices) {
-    if (!slice.sticky_of) continue;
-    if (Result result = check_sticky_of(slices, slice); !result) return result;
+    if (!slice.host) continue;
+    if (Result result = check_host(slices, slice); !result) return result;
   }
   return {};
 }
@@ -146,8 +146,12 @@ Result check_groups(const SwitchOptions& options) {
 }
 
 Result check_room(const SwitchOptions& options) {
-  if (options.max_slices != 0 && options.slices.size() > options.max_slices) {
-    return refuse("max_slices is {}, but there are {} slices", options.max_slices, options.slices.size());
+  const std::uint32_t most = options.max_slices != 0 ? options.max_slices : dataplane::kMaxSlices;
+  for (const SwitchSlice& slice : options.slices) {
+    const auto on_its_thread = std::count_if(options.slices.begin(), options.slices.end(),
+                                             [&](const auto& one) { return one.group == slice.group; });
+    if (static_cast<std::uint32_t>(on_its_thread) <= most) continue;
+    return refuse("{} slices on thread {}: {} is allowed (max_slices)", on_its_thread, slice.group, most);
   }
   for (const SwitchSlice& slice : options.slices) {
     if (options.max_queue_capacity == 0 || slice.queue_capacity <= options.max_queue_capacity) continue;
@@ -204,7 +208,7 @@ SwitchSlice master_slice(const SwitchSlice& host) {
   slice.id = master_slice_id(host.id);
   slice.task_types.clear();
   slice.other_types = false;
-  slice.sticky_of = host.id;
+  slice.host = host.id;
   slice.spill.reset();
   return slice;
 }

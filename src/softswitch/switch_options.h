@@ -25,10 +25,10 @@ struct SwitchSlice {
   std::vector<TaskType> task_types{};
   std::optional<bool>
       other_types{};  ///< it also serves all types that no slice names, as one slice at most may;
-                      ///< unset: it does if task_types is empty and sticky_of unset
-  std::optional<SliceId>
-      sticky_of{};  ///< it takes the STICKY tasks of that slice, of the same group: its worker is
-                    ///< the master, whose tokens serve that slice while no STICKY task waits
+                      ///< unset: it does if task_types is empty and host unset
+  /// Set: this is the master slice of that one, of the same group. It takes the host's STICKY tasks; its worker is the
+  /// master, whose tokens serve the host while no STICKY task waits.
+  std::optional<SliceId> host{};
   std::uint32_t queue_capacity =
       dataplane::kDefaultQueueCapacity;  ///< tasks that may wait, 1..kMaxQueueCapacity
   std::optional<std::uint32_t>
@@ -38,11 +38,11 @@ struct SwitchSlice {
   bool recirculate = false;  ///< racksched: refresh loads by an extra pass instead of by reports
   unsigned group = 0;        ///< the switch thread that serves it, 0..kMaxGroups-1, without gaps
 
-  bool takes_other_types() const { return other_types.value_or(task_types.empty() && !sticky_of); }
+  bool takes_other_types() const { return other_types.value_or(task_types.empty() && !host); }
   bool operator==(const SwitchSlice&) const = default;
 };
 
-/// The slice that takes the STICKY tasks of `host`, to which its master belongs.
+/// The master slice of `host`.
 SliceId master_slice_id(SliceId host);
 SwitchSlice master_slice(const SwitchSlice& host);
 

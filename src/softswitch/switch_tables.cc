@@ -16,16 +16,16 @@ std::vector<const SwitchSlice*> slices_of(const SwitchOptions& options, unsigned
 
 dataplane::SliceEntry slice_entry(const SwitchOptions& options, const SwitchSlice& slice,
                                   const std::function<SliceId(SliceId)>& index_of) {
-  const auto sticky = std::find_if(options.slices.begin(), options.slices.end(),
-                                   [&](const SwitchSlice& other) { return other.sticky_of == slice.id; });
+  const auto master = std::find_if(options.slices.begin(), options.slices.end(),
+                                   [&](const SwitchSlice& other) { return other.host == slice.id; });
   return {.present = true,
           .queue_capacity = slice.queue_capacity,
           .spill = options.spill_of(slice),
           .drain = slice.drain,
           .depth = static_cast<std::uint8_t>(options.quota),
           .recirculate = slice.recirculate,
-          .sticky = sticky == options.slices.end() ? dataplane::kNoSlice : index_of(sticky->id),
-          .host = slice.sticky_of ? index_of(*slice.sticky_of) : dataplane::kNoSlice};
+          .master_slice = master == options.slices.end() ? dataplane::kNoSlice : index_of(master->id),
+          .host = slice.host ? index_of(*slice.host) : dataplane::kNoSlice};
 }
 
 dataplane::WorkerEntry worker_entry(const SwitchWorker& worker, SliceId index) {

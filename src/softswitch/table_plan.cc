@@ -57,7 +57,8 @@ bool same_types(const SwitchOptions& before, const SwitchOptions& after) {
 
 bool operator==(const dataplane::SliceEntry& a, const dataplane::SliceEntry& b) {
   return a.queue_capacity == b.queue_capacity && a.spill == b.spill && a.drain == b.drain &&
-         a.depth == b.depth && a.recirculate == b.recirculate && a.sticky == b.sticky && a.host == b.host;
+         a.depth == b.depth && a.recirculate == b.recirculate && a.master_slice == b.master_slice &&
+         a.host == b.host;
 }
 
 void add_once(std::vector<SliceId>& list, SliceId index) {

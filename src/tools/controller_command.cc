@@ -46,10 +46,11 @@ control::ControllerOptions options_of(const RackFile& rack) {
                                                   .max_slices = rack.in_switch.max_slices,
                                                   .max_workers = rack.in_switch.max_workers,
                                                   .max_queue_capacity = rack.in_switch.max_queue_capacity,
+                                                  .uses_tokens = rack.in_switch.program_info().uses_tokens,
                                                   .draw_key = draw_key},
                                      .client_lease = section.lease};
   for (const softswitch::SwitchSlice& slice : rack.in_switch.slices) {
-    if (slice.sticky_of) continue;  // follows from its master
+    if (slice.host) continue;  // follows from its master
     control::SliceRow row;
     row.name = slice.name;
     row.other_types = slice.takes_other_types();

@@ -85,7 +85,7 @@ TEST_F(TableMirrorTest, only__each_change_leads_to_the_registrys_tables) {
   follow();
   expect_same();
   ASSERT_EQ(switch_.slices.size(), 3u);
-  EXPECT_EQ(switch_.slices[2].sticky_of, SliceId{0});
+  EXPECT_EQ(switch_.slices[2].host, SliceId{0});
   const auto in_switch = [this](std::uint16_t id) {
     return std::find_if(switch_.workers.begin(), switch_.workers.end(),
                         [id](const softswitch::SwitchWorker& one) { return one.id.value == id; })

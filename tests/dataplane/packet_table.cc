@@ -27,7 +27,7 @@ dataplane::SliceEntry slice_entry(const Rack::SliceOptions& options) {
           .drain = options.drain,
           .depth = options.depth,
           .recirculate = options.recirculate,
-          .sticky = other(options.sticky),
+          .master_slice = other(options.master_slice),
           .host = other(options.host)};
 }
 
@@ -102,9 +102,9 @@ Rack small_rack(unsigned workers, const Rack::SliceOptions& options) {
 }
 
 Rack rack_with_master(unsigned workers, Rack::SliceOptions options) {
-  options.sticky = 1;
+  options.master_slice = 1;
   Rack rack = small_rack(workers, options);
-  options.sticky.reset();
+  options.master_slice.reset();
   options.host = 0;
   rack.slice(options).worker(1);
   return rack;

@@ -37,7 +37,7 @@ struct Rack {
     std::uint16_t drain = 0;
     std::uint8_t depth = 1;    ///< r2p2
     bool recirculate = false;  ///< racksched
-    std::optional<unsigned> sticky{}, host{};
+    std::optional<unsigned> master_slice{}, host{};
   };
   Rack& slice(const SliceOptions& options);
   Rack& absent_slice();

@@ -143,7 +143,7 @@ class Rack {
                            .drain = static_cast<std::uint16_t>(choice / 16 % 4),
                            .depth = static_cast<std::uint8_t>(1 + choice % kMaxQuota),
                            .recirculate = choice >= 128,
-                           .sticky = has_master_ && id.value == 0 ? SliceId{1} : kNoSlice,
+                           .master_slice = has_master_ && id.value == 0 ? SliceId{1} : kNoSlice,
                            .host = has_master_ && id.value == 1 ? SliceId{0} : kNoSlice});
   }
 

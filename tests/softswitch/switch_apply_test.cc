@@ -12,7 +12,6 @@ namespace {
 
 using packet_table::task;
 using packet_table::token;
-using packet_table::worker_key;
 
 /// Three workers: 0 in "a" (type 1), 1 in "b" (type 2), both on thread 0; 2 in "c" (type 3) on thread 1.
 SwitchOptions three_slices(const std::vector<Peer>& workers) {
@@ -20,10 +19,20 @@ SwitchOptions three_slices(const std::vector<Peer>& workers) {
   options.slices = {{.name = "a", .id = {0}, .task_types = {TaskType{1}}, .queue_capacity = 8},
                     {.name = "b", .id = {1}, .task_types = {TaskType{2}}, .queue_capacity = 8},
                     {.name = "c", .id = {2}, .task_types = {TaskType{3}}, .queue_capacity = 8, .group = 1}};
+  options.workers.resize(3);
   for (std::uint16_t i = 0; i < 3; ++i) options.workers[i].slice = {i};
   options.max_workers = 8;
   options.max_slices = 3;
   return options;
+}
+
+/// To come while the switch runs: slice 7 on thread 0, which takes type 3 from slice "c", and its worker 3.
+SetSlice fourth_slice() { return {{.name = "d", .id = {7}, .other_types = false, .queue_capacity = 8}}; }
+SetWorker fourth_worker(const Peer& peer) {
+  SwitchWorker worker = one_slice(4).workers[3];
+  worker.slice = fourth_slice().slice.id;
+  worker.address = peer.address();
+  return {worker};
 }
 
 void apply(SwitchProcess& process, std::vector<TableChange> changes) {
@@ -57,18 +66,10 @@ TEST(SwitchProcess, apply__a_moved_worker_serves_its_new_slice) {
 TEST(SwitchProcess, apply__a_new_slice_takes_a_type_from_another_thread) {
   std::vector<Peer> workers(4);
   Peer client;
-  SwitchOptions options = three_slices(workers);
-  const SwitchWorker fourth{.id = {3},
-                            .slice = {7},
-                            .address = workers[3].address(),
-                            .token_key = worker_key(3),
-                            .epoch = options.workers[0].epoch};
-  options.workers.pop_back();
-  const auto process = start(options);
+  const auto process = start(three_slices(workers));
   client.send(task().type(3).request(1), process->local());
   await_waiting(*process, 2, 1);
-  apply(*process, {SetSlice{{.name = "d", .id = {7}, .other_types = false, .queue_capacity = 8}},
-                   SetType{{3}, {7}}, SetWorker{fourth}});
+  apply(*process, {fourth_slice(), SetType{{3}, {7}}, fourth_worker(workers[3])});
   client.send(task().type(3).request(2), process->local());
   workers[3].send(token(3), process->local());
   EXPECT_EQ(workers[3].receive().request_id.value, 2);
@@ -238,13 +239,7 @@ void lock_steering(const Endpoint& local) {
 TEST(SwitchProcess, apply__when_steering_fails_all_is_as_before) {
   std::vector<Peer> workers(4);
   Peer client;
-  SwitchOptions options = three_slices(workers);
-  const SwitchWorker fourth{.id = {3},
-                            .slice = {7},
-                            .address = workers[3].address(),
-                            .token_key = worker_key(3),
-                            .epoch = options.workers[0].epoch};
-  options.workers.pop_back();
+  const SwitchOptions options = three_slices(workers);
   const auto process = start(options);
   workers[1].send(token(1), process->local());
   expect_all_handled(workers[1], 1, *process);
@@ -253,13 +248,8 @@ TEST(SwitchProcess, apply__when_steering_fails_all_is_as_before) {
   lock_steering(process->local());
   SwitchWorker changed = process->options().workers[0];
   changed.epoch.value++;
-  const std::vector<TableChange> changes{
-      SetSlice{{.name = "d", .id = {7}, .other_types = false, .queue_capacity = 8}},
-      SetType{{3}, {7}},
-      SetWorker{fourth},
-      SetWorker{changed},
-      RemoveSlice{{1}},
-      RemoveWorker{{1}}};
+  const std::vector<TableChange> changes{fourth_slice(),     SetType{{3}, {7}}, fourth_worker(workers[3]),
+                                         SetWorker{changed}, RemoveSlice{{1}},  RemoveWorker{{1}}};
   const auto applied = process->apply(changes);
   ASSERT_FALSE(applied.has_value());
   EXPECT_EQ(applied.error(), "cannot steer packets of " + format_endpoint(process->local()) +

@@ -40,6 +40,13 @@ TEST(SwitchOptions, validate__accepts_a_slice_without_workers) {
   EXPECT_TRUE(options.validate().has_value());
 }
 
+TEST(SwitchOptions, validate__max_slices_is_of_each_thread) {
+  SwitchOptions options = valid();
+  options.max_slices = 1;
+  ASSERT_NE(options.slices[0].group, options.slices[1].group);
+  EXPECT_TRUE(options.validate().has_value());
+}
+
 struct Case {
   const char* name;
   std::function<void(SwitchOptions&)> spoil;
@@ -94,6 +101,8 @@ const Case kCases[] = {
     {"group", [](auto& o) { o.slices[1].group = 16; }, "slice \"rest\": group is 16; allowed: 0..15"},
     {"group_gap", [](auto& o) { o.slices[1].group = 2; },
      "group = 1: no slice has it; groups are numbered from 0 to 2 without gaps"},
+    {"max_slices", [](auto& o) { o.max_slices = 1, o.slices[1].group = 0; },
+     "2 slices on thread 0: 1 is allowed (max_slices)"},
     {"worker_id", [](auto& o) { o.workers[1].id = {1024}; }, "worker 1024: id is 1024; allowed: 0..1023"},
     {"worker_id_twice", [](auto& o) { o.workers[1].id = {0}; },
      "worker 0: id: another worker has it; ids differ"},

@@ -35,6 +35,11 @@ tl::expected<SwitchOptions, std::string> change(const SwitchOptions& now, std::v
 
 SwitchWorker worker(std::uint16_t id) { return three_slices().workers[id]; }
 
+/// One more.
+SetSlice new_slice(const char* name, std::uint16_t id, std::optional<SliceId> host = {}) {
+  return {{.name = name, .id = {id}, .other_types = false, .host = host, .queue_capacity = 64}};
+}
+
 TEST(TableChange, changed__nothing_by_nothing) {
   const auto after = change(three_slices(), {});
   ASSERT_TRUE(after.has_value());
@@ -89,10 +94,8 @@ TEST(TableChange, changed__slices_and_workers_may_change_threads) {
 
 /// Whoever missed one change after the other sees more slices go and come than there is room for.
 TEST(TableChange, changed__a_slice_has_room_where_another_leaves) {
-  const auto named = [](const char* name, std::uint16_t id) {
-    return SetSlice{{.name = name, .id = {id}, .other_types = false, .queue_capacity = 64}};
-  };
-  const auto after = change(three_slices(), {ClearTables{}, named("c", 3), named("d", 4), named("e", 5)});
+  const auto after =
+      change(three_slices(), {ClearTables{}, new_slice("c", 3), new_slice("d", 4), new_slice("e", 5)});
   ASSERT_TRUE(after.has_value()) << after.error();
   EXPECT_EQ(after->slices.size(), 3u);
 }
@@ -111,9 +114,8 @@ TEST(TableChange, changed__all_there_is) {
 }
 
 TEST(TableChange, changed__an_operators_slice_may_be_called_like_a_masters) {
-  SwitchSlice named{.name = "b (master)", .id = {3}, .other_types = false, .queue_capacity = 64};
   const auto after =
-      change(three_slices(), {SetSlice{named}, SetSlice{master_slice(three_slices().slices[2])}});
+      change(three_slices(), {new_slice("b (master)", 3), SetSlice{master_slice(three_slices().slices[2])}});
   ASSERT_TRUE(after.has_value()) << after.error();
   EXPECT_EQ(after->slices.size(), 5u);
 }
@@ -124,83 +126,84 @@ struct BadChange {
   std::string problem;
 };
 
-std::vector<BadChange> bad_changes() {
-  const SwitchOptions now = three_slices();
-  const auto slice = [&](unsigned index, auto edit) {
-    SwitchSlice row = now.slices[index];
-    edit(row);
-    return SetSlice{row};
-  };
-  const auto moved = [&](std::uint16_t id, auto edit) {
-    SwitchWorker row = worker(id);
-    edit(row);
-    return SetWorker{row};
-  };
-  SwitchSlice fourth{.name = "c", .id = {3}, .other_types = false, .queue_capacity = 64};
-  SwitchSlice fifth{.name = "d", .id = {4}, .other_types = false, .queue_capacity = 64};
+/// The slice of three_slices() with this index, as `edit` makes it.
+template <typename Edit>
+SetSlice edited_slice(unsigned index, Edit edit) {
+  SwitchSlice slice = three_slices().slices[index];
+  edit(slice);
+  return {slice};
+}
+
+template <typename Edit>
+SetWorker edited_worker(std::uint16_t id, Edit edit) {
+  SwitchWorker row = worker(id);
+  edit(row);
+  return {row};
+}
+
+std::vector<BadChange> bad_slices() {
   return {
       {"slice_group",
-       {slice(0, [](auto& s) { s.group = 2; })},
+       {edited_slice(0, [](auto& s) { s.group = 2; })},
        "slice \"a\": group = 2: the switch runs 2 threads, 0 to 1 is allowed"},
       {"slice_capacity",
-       {slice(0, [](auto& s) { s.queue_capacity = 65; })},
+       {edited_slice(0, [](auto& s) { s.queue_capacity = 65; })},
        "slice \"a\": queue_capacity = 65: the switch has room for 64 (max_queue_capacity)"},
       {"slice_room",
-       {SetSlice{fourth}, SetSlice{fifth}},
+       {new_slice("c", 3), new_slice("d", 4)},
        "4 slices on thread 0: it has room for 3 (max_slices)"},
       {"slice_name_twice",
-       {slice(0, [](auto& s) { s.name = std::string("b"); })},
+       {edited_slice(0, [](auto& s) { s.name = std::string("b"); })},
        "slice \"b\": name: another slice has it; names differ"},
       {"slice_with_workers", {RemoveSlice{{2}}}, "worker 3: slice = 2: no slice has this id"},
-      {"sticky_of_nothing",
-       {slice(1, [](auto& s) { s.sticky_of = SliceId{9}; })},
-       "slice \"rest\": sticky_of = 9: no slice has this id"},
-      {"sticky_of_itself",
-       {slice(1, [](auto& s) { s.sticky_of = SliceId{1}; })},
-       "slice \"rest\": sticky_of = 1: slice \"rest\" takes sticky tasks itself; one that serves task types "
-       "is allowed"},
-      {"sticky_of_sticky",
-       {slice(1, [](auto& s) { s.sticky_of = SliceId{0}; }), SetSlice{[&] {
-          SwitchSlice third = fourth;
-          third.sticky_of = SliceId{1};
-          return third;
-        }()}},
-       "slice \"c\": sticky_of = 1: slice \"rest\" takes sticky tasks itself; one that serves task types is "
-       "allowed"},
-      {"sticky_of_another_thread",
-       {slice(1, [](auto& s) { s.sticky_of = SliceId{2}; })},
-       "slice \"rest\": sticky_of = 2: group = 0: slice \"b\" has group 1; both need the same"},
-      {"sticky_twice",
-       {slice(1, [](auto& s) { s.sticky_of = SliceId{0}; }), SetSlice{[&] {
-          SwitchSlice third = fourth;
-          third.sticky_of = SliceId{0};
-          return third;
-        }()}},
-       "slice \"rest\": sticky_of = 0: slice \"c\" takes the sticky tasks of \"a\" already; one slice may"},
-      {"host_of_sticky_removed",
-       {slice(1, [](auto& s) { s.sticky_of = SliceId{2}, s.group = 0; }), RemoveSlice{{2}}},
-       "slice \"rest\": sticky_of = 2: no slice has this id"},
       {"type_without_slice", {SetType{{5}, {9}}}, "type 5: slice = 9: no slice has this id"},
       {"rest_twice",
-       {slice(0, [](auto& s) { s.task_types.clear(); })},
+       {edited_slice(0, [](auto& s) { s.task_types.clear(); })},
        "slice \"rest\": types is empty: slice \"a\" takes all other types already; one slice may"},
+  };
+}
+
+std::vector<BadChange> bad_master_slices() {
+  const auto hosted_by = [](std::uint16_t host) {
+    return edited_slice(1, [host](auto& s) { s.host = SliceId{host}; });
+  };
+  return {
+      {"host_unknown", {hosted_by(9)}, "slice \"rest\": host = 9: no slice has this id"},
+      {"host_itself",
+       {hosted_by(1)},
+       "slice \"rest\": host = 1: slice \"rest\" takes sticky tasks itself; one that serves task types is "
+       "allowed"},
+      {"host_is_a_master_slice",
+       {hosted_by(0), new_slice("c", 3, SliceId{1})},
+       "slice \"c\": host = 1: slice \"rest\" takes sticky tasks itself; one that serves task types is "
+       "allowed"},
+      {"host_on_another_thread",
+       {hosted_by(2)},
+       "slice \"rest\": host = 2: group = 0: slice \"b\" has group 1; both need the same"},
+      {"host_of_two",
+       {hosted_by(0), new_slice("c", 3, SliceId{0})},
+       "slice \"rest\": host = 0: slice \"c\" takes the sticky tasks of \"a\" already; one slice may"},
+      {"host_removed", {hosted_by(2), RemoveSlice{{2}}}, "slice \"rest\": host = 2: no slice has this id"},
+  };
+}
+
+std::vector<BadChange> bad_workers() {
+  const std::string epoch_needed =
+      "worker 0: epoch = 5: with another slice, address or key it needs another epoch";
+  return {
       {"worker_id",
-       {moved(3, [](auto& w) { w.id = {8}; })},
+       {edited_worker(3, [](auto& w) { w.id = {8}; })},
        "worker 8: id: the switch has room for ids 0 to 7 (max_workers)"},
       {"worker_slice",
-       {moved(3, [](auto& w) { w.slice = {9}; })},
+       {edited_worker(3, [](auto& w) { w.slice = {9}; })},
        "worker 3: slice = 9: no slice has this id"},
-      {"worker_epoch",
-       {moved(0, [](auto& w) { w.slice = {1}; })},
-       "worker 0: epoch = 5: with another slice, address or key it needs another epoch"},
-      {"worker_key",
-       {moved(0, [](auto& w) { w.token_key = 1; })},
-       "worker 0: epoch = 5: with another slice, address or key it needs another epoch"},
+      {"worker_epoch", {edited_worker(0, [](auto& w) { w.slice = {1}; })}, epoch_needed},
+      {"worker_key", {edited_worker(0, [](auto& w) { w.token_key = 1; })}, epoch_needed},
       {"worker_address",
-       {moved(0, [](auto& w) { w.address.port = 0; })},
+       {edited_worker(0, [](auto& w) { w.address.port = 0; })},
        "worker 0: address = 10.0.0.1:0: port 1 to 65535 is allowed"},
       {"second_of_two",
-       {SetType{{5}, {0}}, moved(0, [](auto& w) { w.weight = 0; })},
+       {SetType{{5}, {0}}, edited_worker(0, [](auto& w) { w.weight = 0; })},
        "worker 0: weight is 0; allowed: 1..8"},
   };
 }
@@ -213,8 +216,11 @@ TEST_P(BadChanges, changed__refused_with_the_reason) {
   EXPECT_EQ(after.error(), GetParam().problem);
 }
 
-INSTANTIATE_TEST_SUITE_P(Changes, BadChanges, testing::ValuesIn(bad_changes()),
-                         [](const auto& one) { return std::string(one.param.name); });
+std::string name_of(const testing::TestParamInfo<BadChange>& one) { return one.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Slices, BadChanges, testing::ValuesIn(bad_slices()), name_of);
+INSTANTIATE_TEST_SUITE_P(MasterSlices, BadChanges, testing::ValuesIn(bad_master_slices()), name_of);
+INSTANTIATE_TEST_SUITE_P(Workers, BadChanges, testing::ValuesIn(bad_workers()), name_of);
 
 TEST(TableChange, changed__room_for_the_tokens_of_the_workers_there_were) {
   SwitchOptions now = three_slices();

@@ -212,23 +212,23 @@ TEST(TablePlan, plan_change__the_way_back_undoes_the_first_round) {
 
 TEST(TablePlan, plan_change__a_slice_for_sticky_tasks_and_its_host_name_each_other) {
   SwitchOptions after = three_slices();
-  after.slices.push_back({.name = "master", .id = {13}, .sticky_of = SliceId{11}, .queue_capacity = 64});
+  after.slices.push_back({.name = "master", .id = {13}, .host = SliceId{11}, .queue_capacity = 64});
   after.workers[2].slice = {13};
   after.workers[2].epoch = {1};
   const Planned planned = plan(three_slices(), after);
   const GroupUpdate& first = planned.plan.first[0];
   ASSERT_EQ(first.slices.size(), 2u);
   EXPECT_EQ(first.slices[0].index.value, 1) << "the place of b";
-  EXPECT_EQ(first.slices[0].entry.sticky.value, 2);
+  EXPECT_EQ(first.slices[0].entry.master_slice.value, 2);
   EXPECT_EQ(first.slices[0].entry.host, dataplane::kNoSlice);
   EXPECT_EQ(first.slices[1].index.value, 2);
   EXPECT_EQ(first.slices[1].entry.host.value, 1);
-  EXPECT_EQ(first.slices[1].entry.sticky, dataplane::kNoSlice);
+  EXPECT_EQ(first.slices[1].entry.master_slice, dataplane::kNoSlice);
   EXPECT_EQ(first.workers.at(0).entry.slice.value, 2);
 
   const Planned back = plan(after, three_slices());
   ASSERT_EQ(back.plan.first[0].slices.size(), 1u);
-  EXPECT_EQ(back.plan.first[0].slices[0].entry.sticky, dataplane::kNoSlice);
+  EXPECT_EQ(back.plan.first[0].slices[0].entry.master_slice, dataplane::kNoSlice);
   EXPECT_THAT(back.plan.second[0].removed, ElementsAre(SliceId{2})) << "after b has forgotten it";
 }
 

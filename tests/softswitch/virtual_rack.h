@@ -144,7 +144,10 @@ class VirtualClient {
     });
     while (submitted_ < endings_.size() && next_submit_ <= now) {
       rpc::CallSpec call{.cookie = submitted_};
-      if (sticky_ > 0 && prng_.chance(sticky_)) call.type = kStickyType, call.policy = wire::Policy::kSticky;
+      if (sticky_ > 0 && prng_.chance(sticky_)) {
+        call.type = kStickyType, call.policy = wire::Policy::kSticky;
+        ++submitted_sticky_;
+      }
       const auto accepted = core_.submit(payload_, call, now, sink);
       ASSERT_TRUE(accepted.has_value() || core_.options().back_off);
       if (!accepted) ++endings_[submitted_], ++refused_;
@@ -161,6 +164,7 @@ class VirtualClient {
   FaultyTransport& transport() { return transport_; }
   const rpc::ClientCore& core() const { return core_; }
   std::uint64_t submitted() const { return submitted_; }
+  std::uint64_t submitted_sticky() const { return submitted_sticky_; }
   std::uint64_t refused() const { return refused_; }  ///< not admitted
   bool finished() const { return submitted_ == endings_.size() && core_.outstanding() == 0; }
   std::uint64_t count(rpc::Ending ending) const { return by_ending_[static_cast<std::size_t>(ending)]; }
@@ -186,6 +190,7 @@ class VirtualClient {
   std::vector<unsigned> endings_;  // how often each request ended
   std::array<std::uint64_t, 3> by_ending_{};
   std::size_t submitted_ = 0;
+  std::uint64_t submitted_sticky_ = 0;
   std::uint64_t refused_ = 0;
   Nanos next_submit_{};
 };
@@ -206,7 +211,7 @@ class VirtualRack {
     switch_options_.slices[0].queue_capacity = options.queue_capacity;
     if (options.sticky > 0) {
       switch_options_.slices.push_back(
-          {.name = "master", .id = {1}, .sticky_of = SliceId{}, .queue_capacity = options.queue_capacity});
+          {.name = "master", .id = {1}, .host = SliceId{}, .queue_capacity = options.queue_capacity});
       switch_options_.workers.back().slice = {1};
     }
     start_switch(kBootId);
