@@ -124,7 +124,7 @@ class Client {
   static constexpr std::size_t kNoShare = SIZE_MAX;
   /// What whoever gives it a share needs to know: as of the last call of a member function. From any thread.
   struct Usage {
-    std::size_t open = 0;                ///< requests
+    std::size_t outstanding = 0;         ///< requests open
     std::uint64_t refused_by_share = 0;  ///< since open(); with kWait they waited
   };
   Usage usage() const;

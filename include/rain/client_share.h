@@ -32,12 +32,14 @@ struct ClientShareOptions {
 
 class ClientShare {
  public:
-  /// Attaches, and does not wait for the controller. `client` must outlive what is returned, and stay where it is.
-  /// Errors: kBadOption.
+  /// Attaches, and does not wait for the controller. `client` must outlive what is returned and stay where it is; it may
+  /// have one at a time. Errors: kBadOption.
   static Expected<ClientShare> open(Client& client, const ClientShareOptions& options);
   ClientShare(ClientShare&&) noexcept;
-  ClientShare& operator=(ClientShare&&) noexcept;
-  ~ClientShare();  ///< gives the share back to the rack: the client has none then, until set_share()
+  /// None: the one that is replaced would take the client's share away after the new one has brought it.
+  ClientShare& operator=(ClientShare&&) = delete;
+  /// Gives the share back to the rack, in at most a second: the client has none then, until set_share().
+  ~ClientShare();
 
  private:
   struct Impl;

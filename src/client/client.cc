@@ -311,7 +311,7 @@ std::uint64_t Client::retries_sent() const {
 void Client::set_share(std::size_t requests) { impl_->share.store(requests, std::memory_order_relaxed); }
 std::size_t Client::share() const { return impl_->share.load(std::memory_order_relaxed); }
 Client::Usage Client::usage() const {
-  return {.open = impl_->shown_open.load(std::memory_order_relaxed),
+  return {.outstanding = impl_->shown_open.load(std::memory_order_relaxed),
           .refused_by_share = impl_->shown_refused.load(std::memory_order_relaxed)};
 }
 std::size_t Client::window(TaskType type) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "control/client_usage.h"
 #include "control/names.h"
 
 namespace rain::control {
@@ -111,7 +112,6 @@ Result<std::uint32_t> ClientShares::heartbeat(ClientId id, std::uint32_t in_use,
                                               Nanos now) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return refuse_unknown(id);
-  constexpr std::uint32_t kMostRequests = 1u << 24;
   if (in_use > kMostRequests || wanted > kMostRequests) {
     return refuse(Reason::kNonsense,
                   fmt::format("client \"{}\": {} requests in flight, {} wanted: at most {} are believed",

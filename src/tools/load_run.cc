@@ -65,7 +65,7 @@ struct Connection {
     failed.store(sum_failed, std::memory_order_relaxed);
     const double held_back_s = static_cast<double>(agent->held_back_by_share(now).value) * 1e-9;
     const auto waiting = static_cast<std::uint32_t>(std::ceil(held_back_s * rate_per_second));
-    share->open.store(agent->outstanding(), std::memory_order_relaxed);
+    share->outstanding.store(agent->outstanding(), std::memory_order_relaxed);
     share->waiting.store(waiting, std::memory_order_relaxed);
     share->refused.store(refused, std::memory_order_relaxed);
   }

@@ -3,7 +3,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -15,8 +14,6 @@ namespace {
 /// So long a load waits for its first share, which a controller that is there tells in a few milliseconds.
 constexpr Nanos kFirstWord = milliseconds(500);
 constexpr int kStepMs = 5;
-/// More is not believed by a controller, and means no more.
-constexpr std::uint64_t kMostWanted = 1u << 20;
 
 }  // namespace
 
@@ -57,16 +54,14 @@ std::optional<std::uint32_t> LoadShare::total() const {
 }
 
 control::ClientUsage LoadShare::usage() {
-  std::uint64_t open = 0, waiting = 0, refused = 0;
+  std::uint64_t outstanding = 0, waiting = 0, refused = 0;
   for (const Connection& connection : connections_) {
-    open += connection.open.load(std::memory_order_relaxed);
+    outstanding += connection.outstanding.load(std::memory_order_relaxed);
     waiting += connection.waiting.load(std::memory_order_relaxed);
     refused += connection.refused.load(std::memory_order_relaxed);
   }
-  // Those that were refused are gone, but more will come at the same pace.
-  const std::uint64_t wanted = open + waiting + refused - std::exchange(refused_, refused);
-  return {.in_use = static_cast<std::uint32_t>(open),
-          .wanted = static_cast<std::uint32_t>(std::min(wanted, kMostWanted))};
+  const std::uint64_t newly_refused = refused - std::exchange(refused_, refused);
+  return control::usage_of({.outstanding = outstanding, .waiting = waiting, .refused = newly_refused});
 }
 
 }  // namespace rain::tools

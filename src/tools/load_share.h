@@ -27,7 +27,7 @@ class LoadShare {
  public:
   /// One connection's side, which other threads look at.
   struct Connection {
-    std::atomic<std::uint32_t> open{0};            ///< requests
+    std::atomic<std::uint32_t> outstanding{0};     ///< requests
     std::atomic<std::uint32_t> waiting{0};         ///< requests that the share keeps waiting
     std::atomic<std::uint64_t> refused{0};         ///< requests that the share has refused
     std::atomic<std::uint32_t> share{kUnlimited};  ///< what it may have open

@@ -2,6 +2,8 @@
 #include "rain/client_share.h"
 
 #include <algorithm>
+#include <thread>
+#include <type_traits>
 
 #include "base/endpoint_text.h"
 #include "control/controller_fixture.h"
@@ -106,6 +108,29 @@ TEST_F(ClientShareTest, destructor__gives_the_share_back) {
   expect_never_too_much();
 }
 
+TEST_F(ClientShareTest, destructor__has_none_before_others_can_be_lent_it) {
+  start();
+  const auto one = client(1);
+  ASSERT_TRUE(step_until(*one, *one, [&] { return one->share() == kRoom; }));
+  bool gone = false;
+  std::size_t share_then = kRoom;
+  std::thread watcher([&] {
+    for (const Nanos limit = monotonic_now() + kPatience; !gone && monotonic_now() < limit;) {
+      gone = controller_->read([](const auto&, const control::ClientShares& clients, const auto&) {
+        return clients.rows().empty();
+      });
+      share_then = one->share();
+    }
+  });
+  one->leave();
+  watcher.join();
+  EXPECT_TRUE(gone);
+  EXPECT_EQ(share_then, 0u) << "the controller could lend it to others";
+}
+
+/// One that took another's place would lose the client's share with the old one.
+static_assert(std::is_move_constructible_v<ClientShare> && !std::is_move_assignable_v<ClientShare>);
+
 TEST_F(ClientShareTest, open__while_the_controller_is_away_the_share_stays) {
   start();
   const auto one = client(1);
@@ -128,6 +153,7 @@ TEST_F(ClientShareTest, open__bad_options_are_named) {
     return share ? std::string() : share.error().message();
   };
   EXPECT_THAT(problem({.controller_address = "nowhere"}), ::testing::HasSubstr("controller_address"));
+  EXPECT_THAT(problem({.name = "a\xFF"}), ::testing::HasSubstr("client \"a?\": a name of 1 to 64 bytes"));
   EXPECT_THAT(problem({.weight = 0}), ::testing::HasSubstr("weight is 0; allowed: 1..1000"));
   EXPECT_THAT(problem({.controller_address = "10.0.0.1:9700"}), ::testing::HasSubstr("without TLS"));
 }

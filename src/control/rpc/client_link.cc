@@ -22,7 +22,7 @@ namespace {
 constexpr Nanos kCallLimit = seconds(1);
 constexpr std::uint32_t kHeartbeatsInALease = 6;
 constexpr std::uint32_t kLongestHeartbeatMs = 500;
-/// While it wants more than it has: what others give back is asked for soon.
+/// While it wants all that it has, or more: what others give back is asked for soon.
 constexpr std::uint32_t kHungryHeartbeatMs = 50;
 
 /// Of this host and process, and where that holds several clients of the number of this one.
@@ -47,12 +47,7 @@ class Link final : public ClientLink {
         thread_([this](auto& context, auto& stopping) { return attach(context, stopping); }) {}
 
   ~Link() override {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    wake_.notify_all();
-    thread_.stop();
+    Link::stop();
     if (id_ == 0) return;
     grpc::ClientContext context;
     set_time_limit(context, kCallLimit);
@@ -61,6 +56,15 @@ class Link final : public ClientLink {
     leave.set_incarnation(incarnation_);
     v1::ClientLeft left;
     stub_->Leave(&context, leave, &left);  // if it is not heard, the lease ends by itself
+  }
+
+  void stop() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    thread_.stop();
   }
 
  private:
@@ -135,6 +139,8 @@ class Link final : public ClientLink {
 
 tl::expected<std::unique_ptr<ClientLink>, std::string> ClientLink::open(const ClientLinkOptions& options,
                                                                         ClientLinkHooks hooks) {
+  if (!options.name.empty() && !is_name(options.name))
+    return tl::unexpected(fmt::format("client {}: {}", shown_name(options.name), kNameAllowed));
   if (auto problem = security_problem(options.controller, unix_seconds_now()); !problem.empty())
     return tl::unexpected(problem);
   return std::make_unique<Link>(options, std::move(hooks));

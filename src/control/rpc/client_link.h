@@ -8,6 +8,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "control/client_usage.h"
 #include "control/rpc/security.h"
 
 namespace rain::control {
@@ -17,12 +18,6 @@ struct ClientLinkOptions {
   std::string name{};           ///< unique in the rack; "": KIND-HOST-PROCESS
   std::string kind = "client";  ///< what a made name begins with
   std::uint32_t weight = 1;     ///< 1..kMaxShareWeight
-};
-
-/// What clients say of themselves, as ClientLink asks for it.
-struct ClientUsage {
-  std::uint32_t in_use = 0;  ///< requests in flight
-  std::uint32_t wanted = 0;  ///< those and the ones that wait for room
 };
 
 struct ClientLinkHooks {
@@ -37,7 +32,10 @@ class ClientLink {
   /// Begins; does not wait for the controller. Hooks are called on the link's thread. The error is one line.
   static tl::expected<std::unique_ptr<ClientLink>, std::string> open(const ClientLinkOptions& options,
                                                                      ClientLinkHooks hooks);
-  virtual ~ClientLink() = default;  ///< gives the share back; after it no hook is called
+  /// Gives the share back, in at most a second; after it no hook is called.
+  virtual ~ClientLink() = default;
+  /// No hook is called any more; the share is still lent. For who wants to stop using it before others are lent it.
+  virtual void stop() = 0;
 };
 
 }  // namespace rain::control

@@ -1,7 +1,6 @@
 // The public ClientShare: a client's link to the controller, around the client that it belongs to.
 #include "rain/client_share.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "control/rpc/client_link.h"
@@ -9,12 +8,6 @@
 #include "rpc/option_check.h"
 
 namespace rain {
-namespace {
-
-/// More is not believed by a controller, and means no more.
-constexpr std::uint64_t kMostWanted = 1u << 20;
-
-}  // namespace
 
 struct ClientShare::Impl {
   explicit Impl(Client& of) : client(of) {}
@@ -22,8 +15,8 @@ struct ClientShare::Impl {
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
     if (!link) return;
-    link.reset();
-    client.set_share(0);
+    link->stop();
+    client.set_share(0);  // before it is given back: others may be lent it at once
   }
 
   Client& client;
@@ -40,10 +33,7 @@ Expected<ClientShare> ClientShare::open(Client& client, const ClientShareOptions
   const auto usage = [&client, at = impl.get()]() -> control::ClientUsage {
     const Client::Usage now = client.usage();
     const std::uint64_t refused = now.refused_by_share - std::exchange(at->refused, now.refused_by_share);
-    // Who was refused wants at least as much again: else a share grows by what happened to be refused in an interval.
-    const std::uint64_t more = refused > 0 ? std::max<std::uint64_t>(refused, now.open) : 0;
-    return {.in_use = static_cast<std::uint32_t>(now.open),
-            .wanted = static_cast<std::uint32_t>(std::min(now.open + more, kMostWanted))};
+    return control::usage_of({.outstanding = now.outstanding, .refused = refused});
   };
   auto link = control::ClientLink::open({.controller = {*endpoint,
                                                         {.certificate = options.tls_certificate,
@@ -62,7 +52,6 @@ Expected<ClientShare> ClientShare::open(Client& client, const ClientShareOptions
 
 ClientShare::ClientShare(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ClientShare::ClientShare(ClientShare&&) noexcept = default;
-ClientShare& ClientShare::operator=(ClientShare&&) noexcept = default;
 ClientShare::~ClientShare() = default;
 
 }  // namespace rain
