@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "apps/app.h"
+#include "base/prng.h"
 #include "client/client_agent.h"
 #include "tools/load_results.h"
 #include "workload/workload.h"
@@ -74,6 +75,12 @@ class LoadAgent {
 
   /// Requests wait for room instead of ending without. Before the first poll(), as start_at().
   void wait_for_room() { wait_for_room_ = true; }
+  /// This part of the requests is marked STICKY; `seed` draws which. Before the first poll(), as start_at().
+  void send_sticky(double part, std::uint64_t seed) {
+    sticky_ = part;
+    sticky_draws_ = Prng(seed, kStickyStream);
+    next_is_sticky_ = sticky_draws_.chance(part);
+  }
   void set_share(std::uint32_t share) { client_.core().set_share(share); }
 
   /// One step: sends what is due, takes what has come. Returns the work done.
@@ -82,7 +89,7 @@ class LoadAgent {
     std::size_t work = too_late && !blocked_ ? give_up() : 0;
     while (work < kSendsPerStep && next_send() <= now && next_send() < window_.end()) {
       if (!take_turn(now)) break;
-      next_ = load_.next();
+      advance();
       ++work;
     }
     return work + client_.poll(now, [this](const rpc::Outcome& outcome) { take(outcome); });
@@ -110,6 +117,8 @@ class LoadAgent {
   T& transport() { return client_.transport(); }
 
  private:
+  static constexpr std::uint64_t kStickyStream = 64;  // of the seed: nobody else's
+
   struct Pending {
     Nanos intended{};
     Nanos lag{};  // and what it waited for admission
@@ -120,6 +129,10 @@ class LoadAgent {
   Nanos next_send() const { return window_.start + next_.at; }
   bool sending() const { return next_send() < window_.end(); }
 
+  void advance() {
+    next_ = load_.next();
+    next_is_sticky_ = sticky_ > 0 && sticky_draws_.chance(sticky_);
+  }
   bool next_is_measured() const { return next_send() >= window_.measured_from(); }
   OutcomeCounts& counts_of(bool measured) { return measured ? results_.measured : results_.warmup; }
 
@@ -129,7 +142,7 @@ class LoadAgent {
       OutcomeCounts& counts = counts_of(next_is_measured());
       ++counts.sent;
       ++counts.given_up;
-      next_ = load_.next();
+      advance();
     }
     return given_up;
   }
@@ -167,7 +180,10 @@ class LoadAgent {
     const std::uint32_t slot = free_.back();
     const Payload payload = build_(next_, buffer_);
     // Nobody waits longer than the timeout, so no worker shall begin the task later.
-    const rpc::CallSpec call{.type = type, .deadline = rpc::patience(timeout_, 0), .cookie = slot};
+    const rpc::CallSpec call{.type = type,
+                             .deadline = rpc::patience(timeout_, 0),
+                             .policy = next_is_sticky_ ? wire::Policy::kSticky : wire::Policy::kUnrestricted,
+                             .cookie = slot};
     if (!client_.submit(payload, call, now)) {
       // No free request id: too many of those that timed out rest.
       ++counts.not_admitted[static_cast<std::size_t>(rpc::Limit::kMaxOutstanding)];
@@ -212,6 +228,9 @@ class LoadAgent {
   apps::RequestBuilder build_;
   LoadResults results_;
   workload::Request next_;
+  double sticky_ = 0;
+  Prng sticky_draws_{0};
+  bool next_is_sticky_ = false;
   bool wait_for_room_ = false;
   bool blocked_ = false;  // the next request has had its turn and waits for room
   Nanos lag_{};           // how late the generator was for the next request's turn

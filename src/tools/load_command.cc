@@ -165,6 +165,8 @@ void declare_load_flags(CLI::App& app, LoadFlags& flags) {
   declare("timeout", "without an answer for so long a request has timed out (1s)", "TIME");
   declare("seed", "of arrivals, classes and demands (1)", "N");
   declare("connections", "client sockets, each a thread (2)", "N");
+  declare("sticky", "part of the requests that are marked STICKY, for the masters of their slices (0)",
+          "PART");
   declare("admission", "a request without room at the client: off, fail or wait (off: nothing holds it back)",
           "MODE");
   declare("share",

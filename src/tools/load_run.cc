@@ -119,6 +119,7 @@ tl::expected<std::unique_ptr<Agent>, std::string> open_agent(const LoadPlan& pla
   auto agent = std::make_unique<Agent>(std::move(*socket), options, window, std::move(*workload), app,
                                        app.make_builder(load.classes, seed), monotonic_now());
   if (load.admission == LoadAdmission::kWait) agent->wait_for_room();
+  if (load.sticky > 0) agent->send_sticky(load.sticky, seed);
   return agent;
 }
 
@@ -194,7 +195,9 @@ struct Caller {
   Client::Result call(const LoadSection& load, std::uint16_t class_index, std::int64_t demand,
                       Nanos timeout) {
     const workload::Request request{.at = {}, .gap = {}, .class_index = class_index, .demand = demand};
-    return client.call(build(request, buffer), {.type = *load.classes[class_index].type, .timeout = timeout});
+    return client.call(
+        build(request, buffer),
+        {.type = *load.classes[class_index].type, .timeout = timeout, .sticky = load.sticky >= 1});
   }
 };
 

@@ -60,6 +60,7 @@ void LoadSection::read(TomlReader& reader) {
   reader.duration("timeout", timeout, milliseconds(1), seconds(60));
   reader.integer("seed", seed, 0, INT64_MAX);
   reader.integer("connections", connections, 1, kMaxConnections);
+  reader.number("sticky", sticky, 0, 1, "part of the requests that are for their slices' masters");
   reader.parsed("arrivals", "one of poisson, uniform, constant", [&](std::string_view text) {
     const auto parsed = workload::parse_arrival(text);
     if (parsed) arrivals = *parsed;

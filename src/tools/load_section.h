@@ -32,6 +32,7 @@ struct LoadSection {
   Nanos timeout = seconds(1);
   std::uint64_t seed = 1;
   unsigned connections = 2;
+  double sticky = 0;  ///< part of the requests that are marked STICKY, 0..1
   workload::Arrival arrivals = workload::Arrival::kPoisson;
   bool busy_poll = false;
   LoadAdmission admission = LoadAdmission::kOff;

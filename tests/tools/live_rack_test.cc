@@ -100,10 +100,11 @@ class SteadyLoad {
 /// A switch, servers "s" (workers 0 and 1, slice "b") and "t" (2 and 3, slice "a"), emulated; slice "a" has type 1, "b" all others.
 class LiveRack : public ::testing::Test {
  protected:
-  std::string content(const std::string& rest) const {
+  std::string content(const std::string& rest, unsigned group_of_a) const {
     const auto at = [this](unsigned n) { return std::to_string(port_ + n); };
     return "[switch]\nlisten = '127.0.0.1:" + at(0) +
-           "'\n[[slice]]\nname = 'a'\ntypes = [1]\n[[slice]]\nname = 'b'\n"
+           "'\n[[slice]]\nname = 'a'\ntypes = [1]\ngroup = " + std::to_string(group_of_a) +
+           "\n[[slice]]\nname = 'b'\n"
            "[[server]]\nname = 's'\nport = " +
            at(1) +
            "\nworkers = 2\nslice = 'b'\napp = 'synthetic'\nemulate = true\n"
@@ -114,7 +115,10 @@ class LiveRack : public ::testing::Test {
     return "[controller]\nlisten = '127.0.0.1:" + std::to_string(port_ + 5) +
            "'\nstate_file = 'state'\nlease = '30s'\n";
   }
-  void write(const std::string& rest) { file_ = std::make_unique<ScratchFile>("rack.toml", content(rest)); }
+  /// `group_of_a`: the switch thread of slice "a"; that of "b" is 0.
+  void write(const std::string& rest, unsigned group_of_a = 0) {
+    file_ = std::make_unique<ScratchFile>("rack.toml", content(rest, group_of_a));
+  }
   std::unique_ptr<Running> start(const std::string& command, const std::string& name = "") const {
     std::vector<std::string> words{command, "--config", file_->path()};
     if (!name.empty()) words.insert(words.end(), {"--server", name});
@@ -221,6 +225,11 @@ TEST_F(LiveRack, ctl__drains_a_worker_under_load__nothing_is_lost) {
 
 TEST_F(LiveRack, ctl__moves_a_worker_under_load__nothing_is_lost) {
   write(controller());
+  expect_all_completed(change_under_load({"move", "0", "a"}, "slice", "a"));
+}
+
+TEST_F(LiveRack, ctl__moves_a_worker_to_another_switch_thread_under_load__nothing_is_lost) {
+  write(controller(), 1);
   expect_all_completed(change_under_load({"move", "0", "a"}, "slice", "a"));
 }
 

@@ -32,6 +32,7 @@ class FakeRack {
       wire::Message request;
       ASSERT_EQ(wire::decode(packet.bytes, request), DropReason::kNone);
       types.push_back(request.request.task_type);
+      sticky += request.policy == wire::Policy::kSticky ? 1u : 0u;
       const auto answer = answer_(seen++);
       if (!answer) continue;
       wire::Message reply;
@@ -56,6 +57,7 @@ class FakeRack {
 
   std::uint64_t seen = 0;
   std::vector<TaskType> types;
+  std::uint64_t sticky = 0;
 
  private:
   struct Waiting {
@@ -111,6 +113,20 @@ struct World {
 
 std::optional<FakeRack::Answer> answer_after_20us(std::uint64_t) {
   return FakeRack::Answer{.after = microseconds(20)};
+}
+
+TEST(LoadAgent, send_sticky__marks_its_part_of_the_requests) {
+  const auto sticky = [](double part) {
+    World world(answer_after_20us);
+    if (part > 0) world.agent.send_sticky(part, 1);
+    world.run();
+    EXPECT_EQ(world.rack.seen, 499u);
+    return world.rack.sticky;
+  };
+  EXPECT_EQ(sticky(0), 0u);
+  EXPECT_EQ(sticky(1), 499u);
+  EXPECT_NEAR(static_cast<double>(sticky(0.25)), 125, 40);
+  EXPECT_EQ(sticky(0.25), sticky(0.25)) << "the same seed";
 }
 
 TEST(LoadAgent, poll__every_request_completes_and_warmup_is_apart) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/stop_signals.h"
+#include "rain/client.h"
 #include "tools/command_support.h"
 #include "tools/input_error.h"
 
@@ -184,6 +185,69 @@ TEST(LoadCommand, run__another_application_than_the_workers) {
   EXPECT_THAT(finished.err, HasSubstr("is its application rocksdb?"));
 }
 
+/// Workers 0 and 1 beside the master, worker 2.
+class RackWithMaster {
+ public:
+  explicit RackWithMaster(const std::string& scheduler)
+      : rack_("scheduler = '" + scheduler +
+              "'\n[[server]]\nname = 'a'\nport = %s\n[[server]]\nname = 'b'\nport = %s\n"
+              "[[server]]\nname = 'm'\nport = %s\nmaster = true\n") {
+    start({"switch", "--config", config()});
+    for (const char* name : {"a", "b", "m"}) start({"worker", "--config", config(), "--server", name});
+  }
+  std::string config() const { return rack_.file.path(); }
+  std::string address() const { return "127.0.0.1:" + std::to_string(rack_.port); }
+  /// The last words of the workers, in the order of their ids.
+  std::vector<std::string> stop() {
+    std::vector<std::string> words;
+    for (std::size_t i = 1; i < processes_.size(); ++i) {
+      processes_[i]->send_signal(SIGTERM);
+      words.push_back(processes_[i]->finish().out);
+    }
+    return words;
+  }
+
+ private:
+  void start(const std::vector<std::string>& words) {
+    processes_.push_back(std::make_unique<Running>(words));
+    EXPECT_TRUE(processes_.back()->wait_for("ready: ")) << processes_.back()->err();
+  }
+
+  RackOnPorts rack_;
+  std::vector<std::unique_ptr<Running>> processes_;
+};
+
+TEST(LoadCommand, run__sticky_requests_are_served_by_the_master_alone) {
+  for (const char* scheduler : {"rain", "rain-paper", "jsq"}) {
+    SCOPED_TRACE(scheduler);
+    RackWithMaster rack(scheduler);
+    Client client = Client::open({.switch_address = rack.address()}).value();
+    for (int i = 0; i < 50; ++i) {
+      const Client::Result reply = client.call(as_payload("x"), {.sticky = true});
+      ASSERT_TRUE(reply) << reply.error().message();
+      EXPECT_EQ(reply->parts.worker, WorkerId{2});
+    }
+    const Finished load = run_rain({"load", "--config", rack.config(), "--sticky", "1", "--rate", "500",
+                                    "--duration", "500ms", "--warmup", "0", "--json"});
+    EXPECT_EQ(load.status, 0) << load.err;
+    const auto outcomes = nlohmann::json::parse(load.out)["outcomes"];
+    EXPECT_GT(outcomes["completed"], 100);
+    EXPECT_EQ(outcomes["completed"], outcomes["sent"]);
+    const std::vector<std::string> words = rack.stop();
+    EXPECT_THAT(words[0], HasSubstr(", served 0\n"));
+    EXPECT_THAT(words[1], HasSubstr(", served 0\n"));
+    EXPECT_THAT(words[2], ::testing::Not(HasSubstr(", served 0\n")));
+  }
+}
+
+TEST(LoadCommand, run__sticky_requests_without_a_master_are_refused) {
+  const RunningRack rack;
+  const Finished finished = run_rain({"load", "--config", rack.config(), "--sticky", "1", "--rate", "100",
+                                      "--duration", "100ms", "--warmup", "0"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("policy_unsupported"));
+}
+
 TEST(LoadCommand, run__bad_input) {
   const std::vector<std::string> to_nowhere{"load", "--switch", "127.0.0.1:1"};
   const auto refused = [&](std::vector<std::string> flags, const std::string& line) {
@@ -215,6 +279,11 @@ TEST(LoadCommand, run__bad_input) {
   refused({"--admission", "maybe"}, "--admission = \"maybe\": one of off, fail, wait");
   refused({"--share", "8"}, "--share = 8: only with admission = fail or wait");
   refused({"--share", "1", "--admission", "wait"}, "--share = 1: at least 1 for each of the 2 connections");
+  refused({"--sticky", "1.5"},
+          "--sticky = 1.5: a number from 0 to 1, part of the requests that are for their slices' masters");
+  refused({"--client", "a\xFF"},
+          "--client = \"a?\": a name of 1 to 64 bytes, UTF-8 without control characters");
+  refused({"--weight", "99999999999999999999"}, "--weight = 1e+20: an integer from 1 to 1000");
   refused({"--workers", "0"}, "--workers = 0: an integer from 1 to 1024");
   refused({"--service", "10us"}, "--service = \"10us\": only with app = synthetic");
   refused({"--out", "/nowhere/report.json"}, "--out = /nowhere/report.json: cannot be written");
