@@ -67,7 +67,7 @@ using Word = std::atomic<std::uint64_t>;
 static_assert(Word::is_always_lock_free && sizeof(Word) == 8);
 
 struct alignas(kCacheLineBytes) Header {
-  Word magic;  // stored last by whoever makes the block
+  Word magic;  // this and the next two are there before the file has its name
   Word version;
   Word workers;
   Word heartbeat;  // agent

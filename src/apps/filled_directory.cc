@@ -7,7 +7,8 @@
 
 #include <cerrno>
 #include <system_error>
-#include <utility>
+
+#include "base/descriptor.h"
 
 namespace rain::apps {
 namespace {
@@ -20,24 +21,13 @@ tl::unexpected<std::string> failure(std::string_view what, const fs::path& path,
       fmt::format("cannot {} {}: {}", what, path.string(), std::generic_category().message(error)));
 }
 
-class File {
- public:
-  File(const fs::path& path, int flags) : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (is_open()) ::close(descriptor_);
-  }
-  bool is_open() const { return descriptor_ >= 0; }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
+Descriptor open_file(const fs::path& path, int flags) {
+  return Descriptor(::open(path.c_str(), flags | O_CLOEXEC, 0644));
+}
 
 Done sync(const fs::path& path, int flags) {
-  const File file(path, flags);
-  if (!file.is_open()) return failure("open", path, errno);
+  const Descriptor file = open_file(path, flags);
+  if (!file.valid()) return failure("open", path, errno);
   if (::fsync(file.get()) != 0) return failure("write", path, errno);
   return {};
 }
@@ -49,8 +39,8 @@ Done write_marker(const fs::path& directory) {
   return sync(directory, O_RDONLY | O_DIRECTORY);
 }
 
-Done take_lock(const File& lock, const fs::path& path, const std::function<void()>& waiting) {
-  if (!lock.is_open()) return failure("open", path, errno);
+Done take_lock(const Descriptor& lock, const fs::path& path, const std::function<void()>& waiting) {
+  if (!lock.valid()) return failure("open", path, errno);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return {};
   if (errno == EWOULDBLOCK) {
     waiting();
@@ -79,7 +69,7 @@ tl::expected<fs::path, std::string> ensure_filled(const fs::path& directory, con
   fs::create_directories(directory, error);
   if (error) return failure("create", directory, error.value());
   const fs::path lock_path = directory / "lock";
-  const File lock(lock_path, O_RDWR | O_CREAT);
+  const Descriptor lock = open_file(lock_path, O_RDWR | O_CREAT);
   if (auto good = take_lock(lock, lock_path, waiting); !good) return tl::unexpected(good.error());
   if (is_complete(directory)) return data;
 
