@@ -125,19 +125,19 @@ TEST_F(AdmissionTest, window__narrows_when_the_rack_is_overloaded) {
   EXPECT_EQ(careless.window(), 4096u);
 }
 
-TEST_F(AdmissionTest, usage__what_is_open_and_what_the_share_refused) {
+TEST_F(AdmissionTest, usage__what_is_outstanding_and_what_the_share_refused) {
   Client client = open();
-  EXPECT_EQ(client.usage().open, 0u);
+  EXPECT_EQ(client.usage().outstanding, 0u);
   ASSERT_TRUE(client.submit({}, {}, nullptr) && client.submit({}, {}, nullptr));
   client.set_share(2);
   EXPECT_FALSE(client.submit({}, {}, nullptr));
-  EXPECT_EQ(client.usage().open, 2u);
+  EXPECT_EQ(client.usage().outstanding, 2u);
   EXPECT_EQ(client.usage().refused_by_share, 1u);
   ASSERT_TRUE(run(client, [&] { return client.outstanding() == 0; }));
-  EXPECT_EQ(client.usage().open, 0u);
+  EXPECT_EQ(client.usage().outstanding, 0u);
   ASSERT_TRUE(client.submit({}, {}, nullptr));
   client.close();
-  EXPECT_EQ(client.usage().open, 0u);
+  EXPECT_EQ(client.usage().outstanding, 0u);
   EXPECT_EQ(client.usage().refused_by_share, 1u);
 }
 
