@@ -38,7 +38,7 @@ class ClientShare {
   ClientShare(ClientShare&&) noexcept;
   /// None: the one that is replaced would take the client's share away after the new one has brought it.
   ClientShare& operator=(ClientShare&&) = delete;
-  /// Gives the share back to the rack, in at most a second: the client has none then, until set_share().
+  /// Gives the share back to the rack, in at most two seconds: the client has none then, until set_share().
   ~ClientShare();
 
  private:

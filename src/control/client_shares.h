@@ -2,8 +2,9 @@
 //
 // A share is raised only out of what no other client holds: while a lender's wish is served, the borrower gives back
 // with its next heartbeat, says with the one after that that it has, and only then is there something to give. So the
-// shares never add up to more than Q_max, but for the moments after Q_max itself has fallen. A client that stops renewing
-// keeps its share until its lease ends, since its requests may still be in flight.
+// shares never add up to more than Q_max, but for the moments after Q_max itself has fallen, after a controller has lost
+// its memory, and while the rack still serves what a client that died or left had sent. A client that stops renewing keeps
+// its share until its lease ends, since its requests may still be in flight.
 //
 // What a client says that it has in flight is believed as far as it can be: up to what it was lent, or, of one that is not
 // known (it may come back to a restarted controller), up to what nobody else holds. So none can take from the others by a

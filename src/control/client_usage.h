@@ -6,7 +6,7 @@
 
 namespace rain::control {
 
-/// A client with more is not believed, and says no more.
+/// The most that a client reports, and that a controller believes.
 inline constexpr std::uint32_t kMostRequests = 1u << 24;
 
 struct ClientUsage {
@@ -20,8 +20,8 @@ struct ClientUsage {
 struct ClientDemand {
   std::uint64_t outstanding = 0;  ///< in flight
   std::uint64_t waiting = 0;      ///< that its share alone keeps waiting
-  std::uint64_t refused =
-      0;  ///< that its share has refused since it was asked last: more will come at that pace
+  /// That its share has refused since it was asked last: more will come at that pace.
+  std::uint64_t refused = 0;
 };
 
 /// A client that was refused wants at least twice what it has: else its share would grow by what happened to be refused

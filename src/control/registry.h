@@ -34,11 +34,11 @@ struct RegistryOptions {
   Epoch
       first_epoch{};  ///< of workers that say nothing of theirs; differs between instances, or tokens might outlive one
   Nanos lease = seconds(3);  ///< a server that is silent for longer is taken out, 100 ms .. 1 h
-  std::uint32_t max_slices = dataplane::kMaxSlices;                 ///< what the switches have room for
-  std::uint32_t max_workers = dataplane::kMaxWorkers;               ///< likewise: ids are below it
+  std::uint32_t max_slices = dataplane::kMaxSlices;    ///< in the whole rack, one with a master counts as two
+  std::uint32_t max_workers = dataplane::kMaxWorkers;  ///< what the switches have room for: ids are below it
   std::uint32_t max_queue_capacity = dataplane::kMaxQueueCapacity;  ///< likewise
-  /// The switches' scheduler keeps tasks that find no worker, and a master takes part in the rest. False: it pushes; a master
-  /// takes sticky tasks alone.
+  /// The switches' scheduler keeps tasks that find no worker, and a master takes part in the rest.
+  /// False: it pushes, and a master takes sticky tasks alone.
   bool uses_tokens = true;
   std::function<std::uint32_t()> draw_key{};  ///< token keys; never called for workers that bring theirs
 };
@@ -166,7 +166,7 @@ class Registry {
   const WorkerReport* report_of(WorkerId worker) const;
   /// Queue capacity and quotas: what the rack takes at once.
   std::uint64_t room() const;
-  /// Slices whose tasks nobody serves, one line each.
+  /// Slices whose tasks, or all but the sticky ones, nobody serves; one line each.
   std::vector<std::string> warnings() const;
   const std::array<std::uint64_t, kReasonCount>& refusals() const { return refusals_; }
   std::uint64_t clock_jumps() const { return clock_jumps_; }

@@ -26,7 +26,7 @@ struct SliceRow {
   std::uint16_t drain = 4;
   bool recirculate = false;
   unsigned group = 0;  ///< the switch thread that serves it
-  /// Who takes tasks with policy STICKY; they wait while it is out.
+  /// Who takes tasks with policy STICKY. While it is out they wait, or with a scheduler without tokens are refused.
   std::optional<WorkerId> master{};
 
   /// What the switch is told; nothing: its default.

@@ -12,7 +12,7 @@
 
 namespace rain::dataplane {
 
-/// Where a packet looks that may pass from a slice to the one that takes its STICKY tasks, or the other way.
+/// Where a packet looks that may pass from a host to its master slice, or the other way.
 enum class Lending : std::uint8_t {
   kHome,    ///< in its own slice
   kAway,    ///< in the other one: a task asks for a token, a token for a task

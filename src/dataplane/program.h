@@ -107,8 +107,8 @@ inline Verdict pass_on(SliceId slice, Carried carried, Lending lending) {
   return {.action = Action::kRecirculate, .slice = slice, .carried = carried};
 }
 
-/// Match tables for a task: type -> slice id -> slice, and with STICKY -> the slice that takes those. `slice` is null
-/// when the result is not kNone.
+/// Match tables for a task: type -> slice id -> slice, and with STICKY -> its master slice. `slice` is null when the
+/// result is not kNone.
 template <typename M>
 DropReason match_task(M& memory, const wire::Message& message, SliceId& id, const SliceEntry*& slice) {
   slice = nullptr;

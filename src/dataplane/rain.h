@@ -18,9 +18,10 @@
 //                every `drain`-th spare token reads spill as 0, so that a few waiting tasks cannot starve
 //                while no worker ever becomes idle
 //
-// STICKY tasks of a slice have a slice of their own, whose one worker is the master. So that it also takes part in the
-// rest, a token of it that no sticky task waits for looks for a task in its host, and a task whose slice has neither an
-// idle token nor a queue asks there for one. Each costs such a packet a second pass, and a third if it was in vain.
+// STICKY tasks of a slice, the host, have a slice of their own, the master slice, whose one worker is the master. So that
+// it also takes part in the rest, a token of it that no sticky task waits for looks for a task in the host, and a task
+// whose slice has neither an idle token nor a queue asks there for one. Each costs such a packet a second pass, and a third
+// if it was in vain.
 //
 // Rejected: scanning the levels first and deciding afterwards (two accesses of the counts); a count per level
 // in the gate (more than one stateful unit can hold). Tolerated: the gate counts tokens whose worker has left or

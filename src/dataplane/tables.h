@@ -35,8 +35,8 @@ struct SliceEntry {
   // A slice with a master is two here, which name each other: the host, to which the rest of the workers belong, and its
   // master slice, which takes the host's STICKY tasks, has the master as its one worker, and lends the host those of its
   // tokens that find no task waiting.
-  SliceId master_slice = kNoSlice;  ///< of this one, a host
-  SliceId host = kNoSlice;          ///< of this one, a master slice
+  SliceId master_slice = kNoSlice;  ///< of a host: its master slice; kNoSlice: it has no master
+  SliceId host = kNoSlice;          ///< of a master slice: whose it is; kNoSlice: it is none
   std::uint16_t member_count = 0;   ///< workers of the slice; kept by the memory
   std::uint16_t slot_count = 0;     ///< slots of a weighted round; kept by the memory
 };

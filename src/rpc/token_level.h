@@ -1,5 +1,5 @@
 // One level of a worker's token ledger: where its token is, which dispatches of it have been answered for, and when the
-// switch is asked after it. token_ledger.h decides with eight of them.
+// switch is asked after it. token_ledger.h has one for each level.
 //
 // How often it is asked after: after sync_interval; each answer that all is well doubles the pause, up to
 // longest_sync_pause(). So an idle worker asks a few times a second, and a switch that has restarted is noticed within half

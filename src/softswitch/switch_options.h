@@ -23,17 +23,16 @@ struct SwitchSlice {
   std::string name = "default";
   SliceId id{};  ///< 0..kMaxSlices-1, those of master_slice() kMaxSlices higher
   std::vector<TaskType> task_types{};
-  std::optional<bool>
-      other_types{};  ///< it also serves all types that no slice names, as one slice at most may;
-                      ///< unset: it does if task_types is empty and host unset
+  /// It also serves all types that no slice names, as one slice at most may. Unset: it does if task_types is empty and host
+  /// unset.
+  std::optional<bool> other_types{};
   /// Set: this is the master slice of that one, of the same group. It takes the host's STICKY tasks; its worker is the
   /// master, whose tokens serve the host while no STICKY task waits.
   std::optional<SliceId> host{};
   std::uint32_t queue_capacity =
       dataplane::kDefaultQueueCapacity;  ///< tasks that may wait, 1..kMaxQueueCapacity
-  std::optional<std::uint32_t>
-      spill{};               ///< waiting tasks from which busy workers take some, at most queue_capacity;
-                             ///< unset: a quarter of the slice's workers
+  /// Waiting tasks from which busy workers take some, at most queue_capacity. Unset: a quarter of the slice's workers.
+  std::optional<std::uint32_t> spill{};
   std::uint16_t drain = 4;   ///< every drain-th spare token serves the queue; 0: none does
   bool recirculate = false;  ///< racksched: refresh loads by an extra pass instead of by reports
   unsigned group = 0;        ///< the switch thread that serves it, 0..kMaxGroups-1, without gaps

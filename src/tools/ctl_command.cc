@@ -51,7 +51,7 @@ TaskType type_of(const Flags& flags) { return {number<std::uint16_t>("TYPE", fla
 /// Names go to the controller, in messages that carry UTF-8 alone.
 void check_names(const Flags& flags) {
   for (const auto& [what, name] : {std::pair("SLICE", flags.slice), std::pair("CLIENT", flags.client)}) {
-    if (name.empty() || control::is_name(name)) continue;  // the empty one is unknown there
+    if (name.empty() || control::is_name(name)) continue;  // the controller refuses the empty one
     throw InputError(fmt::format("{} = {}: {}", what, control::shown_name(name), control::kNameAllowed));
   }
 }

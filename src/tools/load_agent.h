@@ -117,7 +117,8 @@ class LoadAgent {
   T& transport() { return client_.transport(); }
 
  private:
-  static constexpr std::uint64_t kStickyStream = 64;  // of the seed: nobody else's
+  static constexpr std::uint64_t kStickyStream =
+      64;  // of the seed; the streams of the workload and of calibration are below
 
   struct Pending {
     Nanos intended{};

@@ -243,7 +243,8 @@ Attempt ask_once(Caller& caller, const LoadPlan& plan, std::size_t class_index, 
               result.error().kind == ErrorKind::kDropped && rpc::signals_overload(result.error().reason)};
 }
 
-/// Each attempt waits twice as long as the one before: a rack that others load answers late.
+/// "" when a request of the class was answered, or refused by a busy rack; else, at the deadline, what happened. Each
+/// attempt waits twice as long as the one before: a rack that others load answers late.
 std::string probe_class(Caller& caller, const LoadPlan& plan, std::size_t class_index, Nanos deadline,
                         const std::atomic<bool>& stop) {
   Attempt told;

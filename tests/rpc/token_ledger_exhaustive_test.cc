@@ -1,6 +1,7 @@
 // The token ledger against every interleaving: one worker of quota 0 to 2, which changes, the switch's half as an obvious
-// model, a network that may lose, repeat and reorder every packet, a switch that may restart or raise the epoch, a worker
-// that may restart. All states within a number of steps are visited, and from each of them the network heals.
+// model, a network that may lose, repeat and reorder every packet of its levels, a switch that may restart or raise the
+// epoch, a worker that may restart. All states within a number of steps are visited, and from each of them the network
+// heals.
 //
 // Checked in every state: tasks held + tokens out <= quota, or after it was lowered, <= what they were and never rising;
 // no dispatch is accepted twice (unless switch and worker were both restarted while a copy of it was under way); the

@@ -26,7 +26,7 @@ SwitchOptions three_slices(const std::vector<Peer>& workers) {
   return options;
 }
 
-/// To come while the switch runs: slice 7 on thread 0, which takes type 3 from slice "c", and its worker 3.
+/// To come while the switch runs: slice 7 on thread 0, for no type yet, and its worker 3.
 SetSlice fourth_slice() { return {{.name = "d", .id = {7}, .other_types = false, .queue_capacity = 8}}; }
 SetWorker fourth_worker(const Peer& peer) {
   SwitchWorker worker = one_slice(4).workers[3];

@@ -45,7 +45,7 @@ class LinkThread {
   LinkThread& operator=(const LinkThread&) = delete;
   ~LinkThread() { stop(); }
 
-  /// Cancels what goes on and waits for the thread. `attempt` is called no more.
+  /// Cancels what uses the context that `attempt` was given, and waits for the thread. `attempt` is called no more.
   void stop();
 
  private:

@@ -32,9 +32,10 @@ class ClientLink {
   /// Begins; does not wait for the controller. Hooks are called on the link's thread. The error is one line.
   static tl::expected<std::unique_ptr<ClientLink>, std::string> open(const ClientLinkOptions& options,
                                                                      ClientLinkHooks hooks);
-  /// Gives the share back, in at most a second; after it no hook is called.
+  /// Gives the share back, in at most two seconds; after it no hook is called.
   virtual ~ClientLink() = default;
-  /// No hook is called any more; the share is still lent. For who wants to stop using it before others are lent it.
+  /// In at most a second: no hook is called any more. The share stays lent until this is destroyed or the lease ends: for
+  /// who wants to stop using it first.
   virtual void stop() = 0;
 };
 
