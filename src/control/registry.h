@@ -206,6 +206,8 @@ class Registry {
   void begin_epoch(WorkerEntry& entry);
   /// It is no slice's master any more.
   void forget_master(WorkerId worker);
+  /// The worker leaves its slice for good: what that means for the slice's sticky tasks, "" when it is not the master.
+  std::string end_mastership(const WorkerRow& worker);
   /// Servers that have gone and own no worker.
   void forget_servers(Nanos now);
   bool owns_worker(const std::string& server) const;

@@ -5,6 +5,13 @@
 #include "control/registry.h"
 
 namespace rain::control {
+namespace {
+
+std::string both(const std::string& one, const std::string& other) {
+  return one + (one.empty() || other.empty() ? "" : "; ") + other;
+}
+
+}  // namespace
 
 Result<Registry::WorkerEntry*> Registry::worker_with(WorkerId id) {
   const auto found = workers_.find(id);
@@ -85,9 +92,17 @@ Result<Done> Registry::drain(WorkerId worker, bool force) {
   touch(**entry);
   const std::string rest = unserved(row.slice);
   if (!is_master(row)) return Done{rest};
-  return Done{fmt::format("slice \"{}\" is without its master: sticky tasks {} until another is named{}{}",
-                          name_of(row.slice), options_.uses_tokens ? "wait" : "are refused",
-                          rest.empty() ? "" : "; ", rest)};
+  return Done{both(fmt::format("slice \"{}\" is without its master: sticky tasks {} until another is named",
+                               name_of(row.slice), options_.uses_tokens ? "wait" : "are refused"),
+                   rest)};
+}
+
+std::string Registry::end_mastership(const WorkerRow& worker) {
+  const bool was_master = is_master(worker);
+  forget_master(worker.id);
+  if (!was_master) return {};
+  return fmt::format("slice \"{}\" has no master now: sticky tasks are refused until one is named",
+                     name_of(worker.slice));
 }
 
 Result<Done> Registry::remove(WorkerId worker, bool force) {
@@ -97,9 +112,9 @@ Result<Done> Registry::remove(WorkerId worker, bool force) {
   if (row.state == WorkerState::kRemoved) return Done{"nothing changes"};
   if (auto last = check_not_last(row, force); !last) return tl::unexpected(last.error());
   const bool was_in = is_in_switch(row.state);
-  forget_master(worker);
+  const std::string ended = end_mastership(row);
   take_out(**entry, WorkerState::kRemoved);
-  return Done{was_in ? unserved(row.slice) : ""};
+  return Done{both(ended, was_in ? unserved(row.slice) : "")};
 }
 
 Result<Done> Registry::resume(WorkerId worker) {
@@ -124,10 +139,10 @@ Result<Done> Registry::resume(WorkerId worker) {
 
 Done Registry::moved(WorkerEntry& entry, SliceEntry& to) {
   const SliceId from = entry.row.slice;
-  forget_master(entry.row.id);
+  const std::string ended = end_mastership(entry.row);
   entry.row.slice = to.row.id;
   begin_epoch(entry);
-  return {unserved(from)};
+  return {both(ended, unserved(from))};
 }
 
 Result<Done> Registry::move(WorkerId worker, const std::string& slice, bool force) {

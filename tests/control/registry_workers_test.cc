@@ -108,6 +108,22 @@ TEST_F(RegistryWorkers, drain__a_master_that_is_left_serves_the_rest) {
   EXPECT_EQ(registry_.drain({0}, false)->note, "");
 }
 
+TEST_F(RegistryWorkers, remove__of_the_master_says_that_the_slice_has_none) {
+  two_servers();
+  ASSERT_TRUE(registry_.set_master("a", {1}));
+  EXPECT_EQ(registry_.remove({1}, false)->note,
+            "slice \"a\" has no master now: sticky tasks are refused until one is named");
+  ASSERT_TRUE(registry_.resume({1}));
+  EXPECT_EQ(registry_.remove({1}, false)->note, "") << "it came back as a worker like others";
+}
+
+TEST_F(RegistryWorkers, move__of_the_master_says_that_the_slice_has_none) {
+  two_servers();
+  ASSERT_TRUE(registry_.set_master("a", {1}));
+  EXPECT_EQ(registry_.move({1}, "b", false)->note,
+            "slice \"a\" has no master now: sticky tasks are refused until one is named");
+}
+
 TEST_F(RegistryWorkers, request_move__only_of_its_own) {
   const std::uint64_t t = two_servers();
   ASSERT_TRUE(registry_.request_move("t", t, {2}, "a", now_));
