@@ -117,8 +117,8 @@ class LoadAgent {
   T& transport() { return client_.transport(); }
 
  private:
-  static constexpr std::uint64_t kStickyStream =
-      64;  // of the seed; the streams of the workload and of calibration are below
+  // Of the seed; the streams of the workload and of calibration are below
+  static constexpr std::uint64_t kStickyStream = 64;
 
   struct Pending {
     Nanos intended{};
