@@ -86,7 +86,10 @@ Result<Done> Registry::tick(Nanos now) {
   for (auto& [name, server] : servers_) {
     if (server.lease_end > now) continue;
     unsigned taken_out = 0;
-    for_each_in_switch(name, [&](WorkerEntry& entry) { lose(entry), ++taken_out; });
+    for_each_in_switch(name, [&](WorkerEntry& entry) {
+      lose(entry);
+      ++taken_out;
+    });
     if (taken_out == 0) continue;
     note += fmt::format("{}server {}: its lease has ended, {} workers are taken out",
                         note.empty() ? "" : "; ", shown_name(name), taken_out);

@@ -141,16 +141,7 @@ struct State {
         return;
       }
       case Packet::kAck: {
-        wire::Message ack;
-        ack.request_id = {packet.sequence};
-        ack.sync_ack = {.worker = {1},
-                        .epoch = {packet.epoch},
-                        .boot_id = {packet.boot},
-                        .seen = {packet.generation},
-                        .consumed = {packet.consumed},
-                        .level = {packet.level},
-                        .recalled = packet.task != 0};
-        ledger.on_sync_ack(ack, held, now, *this);
+        hear(packet);
         return answer_above();
       }
       case Packet::kDispatch:
@@ -205,17 +196,27 @@ struct State {
     std::copy_if(network.begin(), network.end(), std::back_inserter(questions), above);
     std::erase_if(network, above);
     for (const Packet& packet : questions) {
-      wire::Message ack;
-      ack.request_id = {packet.sequence};
-      ack.sync_ack = {.worker = {1},
-                      .epoch = {at_switch.epoch},
-                      .boot_id = {at_switch.boot},
-                      .seen = {},
-                      .consumed = {},
-                      .level = {packet.level},
-                      .recalled = false};
-      ledger.on_sync_ack(ack, held, now, *this);
+      hear({.kind = Packet::kAck,
+            .level = packet.level,
+            .epoch = at_switch.epoch,
+            .boot = at_switch.boot,
+            .sequence = packet.sequence,
+            .task = 0,
+            .generation = 0,
+            .consumed = 0});
     }
+  }
+  void hear(const Packet& answer) {
+    wire::Message ack;
+    ack.request_id = {answer.sequence};
+    ack.sync_ack = {.worker = {1},
+                    .epoch = {answer.epoch},
+                    .boot_id = {answer.boot},
+                    .seen = {answer.generation},
+                    .consumed = {answer.consumed},
+                    .level = {answer.level},
+                    .recalled = answer.task != 0};
+    ledger.on_sync_ack(ack, held, now, *this);
   }
   void restart_switch() {
     const std::uint8_t boot = at_switch.boot;
